@@ -1,0 +1,40 @@
+"""nanwise: neural networks that train directly on incomplete data."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Name -> module. Loaded on first use, so that ``import nanwise`` stays free of torch.
+_NAMES = {
+    "NanClassifier": "nanwise.estimators.supervised",
+    "NanRegressor": "nanwise.estimators.supervised",
+    "TableModel": "nanwise.estimators.table_model",
+    "Treatment": "nanwise.estimators.treatment",
+    "Plan": "nanwise.train.plan",
+    "Observed": "nanwise.missing",
+    "observe": "nanwise.missing",
+    "compare": "nanwise.bench.compare",
+    "stress": "nanwise.stress_test.run",
+    "ampute": "nanwise.data.ampute",
+    "load_dataset": "nanwise.data.sets",
+    "read_table": "nanwise.data.table",
+    "save": "nanwise.saving",
+    "load": "nanwise.saving",
+}
+
+__all__ = ["__version__", *sorted(_NAMES)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'nanwise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_NAMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

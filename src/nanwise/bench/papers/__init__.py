@@ -1,0 +1,1 @@
+"""nanwise.bench.papers"""

@@ -1,0 +1,1 @@
+"""nanwise.methods.table"""

@@ -1,0 +1,1 @@
+"""The missingness stress test: facts for any predictor."""

@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 # One thread per process: the tests and the grids run several processes, and threads of BLAS and
 # torch on top of them only get in each other's way.
 export OMP_NUM_THREADS ?= 1
-# Python's output order in logs, and no accidental bytecode in the tree of a read-only checkout.
+# What a command says appears when it says it, also in a log file.
 export PYTHONUNBUFFERED = 1
 
 # The stamps make set-up run once, and again when a pin or the package's description changes.

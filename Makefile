@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check \
 	--constraint constraints.txt --build-constraint constraints.txt
 JOBS ?= 2
 PYTEST_ARGS ?=
@@ -30,7 +30,7 @@ $(READY): constraints.txt pyproject.toml
 	@echo "setting up $(VENV) with pinned versions (once; some minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nanwise needs Python 3.11+, $(PYTHON) is " + sys.version.split()[0])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --upgrade pip
 	@$(PIP_INSTALL) --editable '.[all]'
 	@touch $@
 

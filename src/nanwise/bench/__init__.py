@@ -1,1 +1,1 @@
-"""nanwise.bench"""
+"""Grids of cases: comparing methods on a table, and repeating published tables."""

@@ -1,0 +1,71 @@
+"""Running one cell: a pure function of the case and the data."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nanwise.bench.case import Case, Record, plain, versions
+from nanwise.bench.score import Scores, classification_scores, regression_scores
+
+
+@dataclass
+class Measured:
+    """What a protocol measured; it becomes a :class:`~nanwise.bench.case.Record`."""
+
+    scores: Scores = field(default_factory=dict)
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def record(case: Case, work: Callable[[], Measured]) -> Record:
+    """Do the work of a case and write down what came of it, be it an error."""
+    base = {"case": plain(asdict(case)), "key": case.key, "versions": versions()}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            measured = work()
+        # Nothing is passed over: whatever a method raises is the result of its cell and is shown.
+        except Exception as error:  # noqa: BLE001
+            return Record(**base, error={"type": type(error).__name__, "text": _text(error)})
+    said = list(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught))
+    return Record(**base, **plain(asdict(measured)), warnings=said)
+
+
+def fit_and_score(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], task: str) -> Measured:
+    """Fit a model on (X, y), score it on other rows, and time both."""
+    started = time.perf_counter()
+    model.fit(*train)
+    fitted = time.perf_counter()
+    scores = scores_of(model, *test, task)
+    return Measured(
+        scores=scores,
+        fit_seconds=fitted - started,
+        predict_seconds=time.perf_counter() - fitted,
+        history=curve(model),
+    )
+
+
+def scores_of(model: Any, X: Any, y: Any, task: str) -> Scores:
+    """Scores of a fitted model, after its task."""
+    if task == "classification":
+        return classification_scores(np.asarray(y), model.predict_proba(X), model.classes_)
+    return regression_scores(np.asarray(y), model.predict(X))
+
+
+def curve(model: Any) -> list[dict[str, Any]]:
+    """The learning curve of a fitted model, empty if it has none."""
+    names = ("epoch", "train_loss", "valid_loss")
+    history = getattr(model, "history_", None) or []
+    return plain([{name: step.get(name) for name in names} for step in history])
+
+
+def _text(error: BaseException) -> str:
+    return str(error).strip() or "no message"

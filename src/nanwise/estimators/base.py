@@ -1,0 +1,267 @@
+"""What the classifier and the regressor share: from rows to a trained network and back."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from nanwise.estimators.inputs import read_features, warn_about_gaps
+from nanwise.estimators.scale import Scaler
+from nanwise.estimators.wrapped import resolve
+from nanwise.missing import observe
+
+PREDICT_ROWS = 4096
+
+
+class NanNet(BaseEstimator):
+    """Base of :class:`NanClassifier` and :class:`NanRegressor`; not used by itself."""
+
+    def __init__(
+        self,
+        gaps: Any = "sparsity_norm",
+        hidden: tuple[int, ...] = (256, 256),
+        *,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        members: int = 1,
+        scale: str | None = "standard",
+        sparse: str | None = None,
+        plan: Any = None,
+        device: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.gaps = gaps
+        self.hidden = hidden
+        self.activation = activation
+        self.dropout = dropout
+        self.members = members
+        self.scale = scale
+        self.sparse = sparse
+        self.plan = plan
+        self.device = device
+        self.random_state = random_state
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on rows with gaps.
+
+        Parameters
+        ----------
+        X : array, DataFrame or (``sparse="stored"``) CSR matrix of shape (n_rows, n_features)
+            NaN, None, NA and null are gaps.
+        y : array of shape (n_rows,) or, for regression, (n_rows, n_outputs)
+            The target. In a multi-output target a NaN is simply not scored.
+        sample_weight : array of shape (n_rows,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        self
+        """
+        if self.sparse not in (None, "stored"):
+            raise ValueError(f"sparse must be None or 'stored', got {self.sparse!r}")
+        X = read_features(self, X, reset=True)
+        y = self._read_target(X, y)
+        X, y, weight = self._weigh(X, y, sample_weight)
+        warn_about_gaps(X, getattr(self, "feature_names_in_", None))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._train(X, y, weight, seed)
+        return self
+
+    def _weigh(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
+        """Drop rows of weight 0 and bring the weights to a mean of 1 (None: all equal)."""
+        if sample_weight is not None:
+            sample_weight = _read_weight(sample_weight, X.shape[0])
+            keep = sample_weight > 0
+            X, y, sample_weight = X[keep], y[keep], sample_weight[keep]
+        weight = self._row_weight(y, sample_weight)
+        return X, y, None if weight is None else weight / weight.mean()
+
+    def _train(self, X: Any, y: np.ndarray, weight: np.ndarray | None, seed: int) -> None:
+        import torch
+
+        from nanwise.train.loop import train
+        from nanwise.train.plan import Plan
+
+        plan = Plan() if self.plan is None else self.plan
+        fit_rows, valid_rows = self._split(y, plan.validation, seed)
+        source, validation = self._sources(X, y, weight, fit_rows, valid_rows)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.net_ = self._build()
+        self.history_ = train(
+            self.net_,
+            source,
+            plan,
+            seed=seed,
+            validation=validation,
+            device=self.device,
+            names=self._names(),
+        )
+        self.n_iter_ = len(self.history_)
+
+    def _split(self, y: np.ndarray, share: float | None, seed: int) -> tuple[Any, Any]:
+        """Rows to learn from and rows to validate on; too few rows are not split."""
+        n = len(y)
+        n_valid = round(n * (share or 0))
+        if n_valid < 1 or n - n_valid < 2:
+            return np.arange(n), None
+        rng = np.random.RandomState(seed)
+        order = self._spread(y, rng)
+        # Every k-th row of an order that goes class by class is a stratified sample.
+        valid = order[np.linspace(0, n - 1, n_valid).round().astype(int)]
+        return np.setdiff1d(np.arange(n), valid), np.sort(valid)
+
+    def _sources(
+        self, X: Any, y: np.ndarray, weight: np.ndarray | None, rows: Any, valid: Any
+    ) -> tuple[Any, Any]:
+        """Learn scaling and treatment on the training rows; give the loop its two sources."""
+        part = None if weight is None else weight[rows]
+        features = self._learn_features(X[rows], part)
+        source = self._source(features, y[rows], part)
+        if valid is None:
+            return source, None
+        part = None if weight is None else weight[valid]
+        return source, self._source(self._features(X[valid]), y[valid], part)
+
+    def _learn_features(self, X: Any, weight: np.ndarray | None) -> Any:
+        self.scaler_ = Scaler(self.scale)
+        self.treatment_ = resolve(self.gaps)
+        if sp.issparse(X):
+            if not self.treatment_.sparse:
+                raise ValueError(
+                    f"gaps={self.gaps!r} cannot work on sparse rows; use one of the treatments "
+                    "that `nanwise methods` marks as sparse, or pass dense rows with NaN"
+                )
+            self.scaler_.fit_sparse(X, weight)
+            counts = np.diff(X.indptr)
+            self.treatment_.fit_counts(counts, X.shape[1], weight)
+        else:
+            self.scaler_.fit(X, weight)
+            self.treatment_.fit(*observe(self.scaler_.transform(X)), weight)
+        features = self._features(X)
+        self.n_prepared_ = int((features if sp.issparse(features) else features[0]).shape[1])
+        return features
+
+    def _features(self, X: Any) -> Any:
+        if sp.issparse(X):
+            return self.scaler_.transform_sparse(X)
+        return self.treatment_.prepare(*observe(self.scaler_.transform(X)))
+
+    def _source(self, features: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
+        from nanwise.estimators.sources import DenseSource, SparseSource
+
+        target = self._target_tensor(y)
+        if sp.issparse(features):
+            return SparseSource(features, target, weight)
+        return DenseSource(*features, target, weight)
+
+    def _build(self) -> Any:
+        from nanwise.nets.mlp import MLP
+        from nanwise.nets.table_net import TableNet
+
+        layer = self.treatment_.layer(self.n_prepared_)
+        hidden = tuple(self.hidden)
+        body = MLP(
+            layer.out_features,
+            hidden,
+            self._n_out(),
+            activation=self.activation,
+            dropout=self.dropout,
+            norm=self.treatment_.norm(hidden[0]) if hidden else None,
+            members=self.members,
+        )
+        return TableNet(layer, body, self._loss())
+
+    def _names(self) -> list[str] | None:
+        if self.encoder_ is not None:
+            return list(self.encoder_.feature_names_)
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
+    # -- answering -------------------------------------------------------------------------------
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        """Raw outputs (N, K), or (M, N, K) with members, from a float64 copy of the network."""
+        import torch
+
+        check_is_fitted(self)
+        X = read_features(self, X, reset=False)
+        # float64: scikit-learn asks that a row's answer is the same to 1e-7 in any company.
+        net = copy.deepcopy(self.net_).double().eval()
+        with torch.inference_mode():
+            parts = [
+                self._forward(net, self._features(X[i : i + PREDICT_ROWS]))
+                for i in range(0, X.shape[0], PREDICT_ROWS)
+            ]
+        return torch.cat(parts, dim=-2).numpy()
+
+    @staticmethod
+    def _forward(net: Any, features: Any) -> Any:
+        import torch
+
+        if sp.issparse(features):
+            from nanwise.nn.sparse import Rows
+
+            return net(Rows.from_scipy(features, dtype=torch.float64), None)
+        values, observed = features
+        return net(torch.as_tensor(values, dtype=torch.float64), torch.as_tensor(observed))
+
+    def set_params(self, **params: Any) -> Any:
+        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
+        if (
+            self.plan is None
+            and "plan" not in params
+            and any(k.startswith("plan__") for k in params)
+        ):
+            from nanwise.train.plan import Plan
+
+            self.plan = Plan()
+        return super().set_params(**params)
+
+    # -- scikit-learn and saving -----------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self.sparse == "stored"
+        tags.non_deterministic = False
+        return tags
+
+    def __nanwise_state__(self) -> dict[str, Any]:
+        check_is_fitted(self)
+        learnt = {k: v for k, v in vars(self).items() if k.endswith("_") and k != "net_"}
+        return {
+            "params": self.get_params(deep=False) | {"device": None},
+            "learnt": learnt,
+            "weights": dict(self.net_.state_dict()),
+        }
+
+    @classmethod
+    def __from_nanwise_state__(cls, state: dict[str, Any]) -> Any:
+        estimator = cls(**state["params"])
+        for name, value in state["learnt"].items():
+            setattr(estimator, name, value)
+        estimator.net_ = estimator._build().eval()
+        estimator.net_.load_state_dict(state["weights"])
+        return estimator
+
+
+def _read_weight(weight: Any, n: int) -> np.ndarray:
+    """Sample weights (N,), finite, not negative, not all 0; a number stands for equal weights."""
+    if np.isscalar(weight):
+        weight = np.full(n, weight, dtype=np.float64)
+    weight = check_array(weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D, got shape {weight.shape}")
+    check_consistent_length(weight, np.empty(n))
+    if (weight < 0).any() or not (weight > 0).any():
+        raise ValueError("sample_weight must not be negative, and not 0 in all rows")
+    return weight

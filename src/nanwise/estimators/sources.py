@@ -1,0 +1,47 @@
+"""Training rows as the loop sees them: something with a length that gathers batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nanwise.nn.sparse import Rows
+
+
+class DenseSource:
+    """Batches ``(values, observed, target, weight)`` from arrays in memory."""
+
+    def __init__(
+        self, values: np.ndarray, observed: np.ndarray, target: Tensor, weight: np.ndarray | None
+    ) -> None:
+        self.values = torch.as_tensor(values, dtype=torch.float32)
+        self.observed = torch.as_tensor(observed)
+        self.target = target
+        self.weight = None if weight is None else torch.as_tensor(weight, dtype=torch.float32)
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def __getitem__(self, index: Tensor) -> tuple[Any, ...]:
+        weight = None if self.weight is None else self.weight[index]
+        return self.values[index], self.observed[index], self.target[index], weight
+
+
+class SparseSource:
+    """Batches ``(Rows, None, target, weight)`` from a CSR matrix; nothing is made dense."""
+
+    def __init__(self, csr: Any, target: Tensor, weight: np.ndarray | None) -> None:
+        self.csr = csr.astype(np.float32)
+        self.target = target
+        self.weight = None if weight is None else torch.as_tensor(weight, dtype=torch.float32)
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def __getitem__(self, index: Tensor) -> tuple[Any, ...]:
+        rows = Rows.from_scipy(self.csr[index.numpy()], dtype=torch.float32)
+        weight = None if self.weight is None else self.weight[index]
+        return rows, None, self.target[index], weight

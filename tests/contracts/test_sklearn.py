@@ -1,0 +1,67 @@
+"""scikit-learn's own checks over every public estimator and every registered treatment."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nanwise import NanClassifier, NanRegressor, Plan, TableModel
+from nanwise.registry import known
+
+# Full batches and no validation split, so that a weight of 2 equals a row given twice.
+PLAN = Plan(epochs=60, batch=None, lr=0.05, validation=None)
+TINY = dict(hidden=(16,), plan=PLAN, random_state=0)
+
+WEIGHTS = {
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
+NO_WEIGHTS = (
+    "the imputer behind this treatment has no notion of weights (as in scikit-learn's "
+    "KNNImputer and IterativeImputer): a row given twice is two donors, a weight is not"
+)
+BATCH_NORM = (
+    "batch statistics count rows, not weights, by the definition of batch normalisation: "
+    "a row given twice changes them, a weight of 2 does not"
+)
+#: the only expected failures: treatment -> (checks, reason)
+EXPECTED = {name: (WEIGHTS, NO_WEIGHTS) for name in ("knn", "iterative", "softimpute")}
+EXPECTED["batch_norm"] = (WEIGHTS, BATCH_NORM)
+
+
+def networks():
+    for method in known("treatment", inputs="table"):
+        yield NanClassifier(gaps=method.name, **TINY)
+        yield NanRegressor(gaps=method.name, **TINY)
+    yield NanClassifier(gaps=SimpleImputer(keep_empty_features=True), **TINY)
+    yield NanClassifier(members=2, dropout=0.1, scale="minmax", class_weight="balanced", **TINY)
+    yield NanRegressor(members=2, scale="quantile", **TINY)
+    for method in known("treatment", inputs="table"):
+        if method.sparse:
+            yield NanRegressor(gaps=method.name, sparse="stored", **TINY)
+
+
+def tables():
+    for method in known("predictor", inputs="table"):
+        for task in method.tasks:
+            yield TableModel(method.name, task, params=dict(method.tiny), random_state=0)
+    tiny = dict(hidden=(16,), plan=PLAN)
+    for task in ("classification", "regression"):
+        yield TableModel("sparsity_norm", task, params=tiny, random_state=0)
+
+
+def expected(estimator):
+    gaps = getattr(estimator, "gaps", None)
+    checks, reason = EXPECTED.get(gaps, ((), "")) if isinstance(gaps, str) else ((), "")
+    if isinstance(gaps, SimpleImputer):
+        checks, reason = WEIGHTS, NO_WEIGHTS
+    return dict.fromkeys(checks, reason)
+
+
+@parametrize_with_checks(
+    [*networks(), *tables()], expected_failed_checks=expected, xfail_strict=True
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn(estimator, check):
+    check(estimator)

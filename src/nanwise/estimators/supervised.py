@@ -14,7 +14,10 @@ from sklearn.utils.validation import check_consistent_length
 from nanwise.estimators.base import NanNet
 from nanwise.missing import refuse_infinite
 
-_PARAMETERS = """
+
+class NanClassifier(ClassifierMixin, NanNet):
+    """Neural network classifier trained directly on rows with gaps.
+
     Parameters
     ----------
     gaps : str, Treatment or transformer, default="sparsity_norm"
@@ -33,9 +36,9 @@ _PARAMETERS = """
         How columns are scaled before the treatment sees them.
     sparse : {None, "stored"}, default=None
         ``"stored"`` accepts SciPy CSR in which absent cells are missing; nothing is made dense.
-"""
-
-_TAIL = """    plan : Plan, optional
+    class_weight : dict, "balanced" or None
+        Weight of each class in the loss.
+    plan : Plan, optional
         Training settings (epochs, batch, lr, patience, ...). None: ``Plan()``.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.
@@ -52,14 +55,7 @@ _TAIL = """    plan : Plan, optional
         The trained network, treatment layer included.
     n_features_in_, feature_names_in_
         As in scikit-learn.
-"""
-
-
-class NanClassifier(ClassifierMixin, NanNet):
-    __doc__ = f"""Neural network classifier trained directly on rows with gaps.
-{_PARAMETERS}    class_weight : dict, "balanced" or None
-        Weight of each class in the loss.
-{_TAIL}    classes_ : array
+    classes_ : array
         The classes.
 
     Examples
@@ -166,11 +162,47 @@ class NanClassifier(ClassifierMixin, NanNet):
 
 
 class NanRegressor(RegressorMixin, NanNet):
-    __doc__ = f"""Neural network regressor trained directly on rows with gaps.
+    """Neural network regressor trained directly on rows with gaps.
 
     Several outputs are allowed, and a NaN in a target of several outputs is simply not scored.
     Targets are standardised inside.
-{_PARAMETERS}{_TAIL}
+
+    Parameters
+    ----------
+    gaps : str, Treatment or transformer, default="sparsity_norm"
+        What stands between the gaps and the network: the name of a registered treatment
+        (``nanwise methods`` lists them), a :class:`~nanwise.Treatment`, or any scikit-learn
+        transformer that leaves no gap.
+    hidden : tuple of int, default=(256, 256)
+        Widths of the hidden layers; ``()`` gives a linear model.
+    activation : str, default="relu"
+        relu, gelu, tanh, silu, elu or leaky_relu.
+    dropout : float, default=0.0
+        Share of hidden units dropped in training.
+    members : int, default=1
+        Number of networks trained side by side on the same batches; predictions are averaged.
+    scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
+        How columns are scaled before the treatment sees them.
+    sparse : {None, "stored"}, default=None
+        ``"stored"`` accepts SciPy CSR in which absent cells are missing; nothing is made dense.
+    plan : Plan, optional
+        Training settings (epochs, batch, lr, patience, ...). None: ``Plan()``.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.
+    random_state : int, RandomState or None
+        Seed of everything random in ``fit``.
+
+    Attributes
+    ----------
+    history_ : list of dict
+        One entry per epoch: ``epoch``, ``train_loss``, ``valid_loss``, ``lr``, ``seconds``.
+    treatment_ : Treatment
+        The fitted treatment.
+    net_ : torch Module
+        The trained network, treatment layer included.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
     Examples
     --------
     >>> import numpy as np

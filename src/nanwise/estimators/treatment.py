@@ -19,14 +19,14 @@ class Treatment(BaseEstimator):
     the network, and leaves no gap.
 
     The arrays hold *scaled* features, shape (N, D); ``values`` is 0 in gaps, ``observed`` is True
-    where there is a value. Every stage treats a row by itself: what ``prepare`` and the layer answer
-    for a row depends on what was learnt in ``fit`` and on nothing else.
+    where there is a value. Every stage treats a row by itself: what ``prepare`` and the layer
+    answer for a row depends on what was learnt in ``fit`` and on nothing else.
 
     What ``fit`` learns ends in ``_`` and consists of numbers, strings and arrays, so that a fitted
     treatment is saved as plain values (see :mod:`nanwise.saving`).
     """
 
-    #: whether ``layer`` also takes :class:`nanwise.nn.Rows` (absent cells are missing) as ``values``
+    #: whether ``layer`` also takes :class:`nanwise.nn.Rows` (absent means missing) as ``values``
     sparse = False
 
     def fit(

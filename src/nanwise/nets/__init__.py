@@ -1,1 +1,5 @@
-"""nanwise.nets"""
+"""Whole networks; torch only."""
+
+from nanwise.nets.mlp import MLP
+
+__all__ = ["MLP"]

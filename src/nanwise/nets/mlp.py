@@ -1,0 +1,132 @@
+"""Multi-layer perceptron, one network or several trained at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "tanh": nn.Tanh,
+    "silu": nn.SiLU,
+    "elu": nn.ELU,
+    "leaky_relu": nn.LeakyReLU,
+}
+
+
+class MLP(nn.Module):
+    """Affine layers with an activation between them.
+
+    Parameters
+    ----------
+    n_in, n_out : int
+        Width of the input and of the output.
+    hidden : sequence of int
+        Widths of the hidden layers; ``()`` gives a linear model.
+    activation : {"relu", "gelu", "tanh", "silu", "elu", "leaky_relu"}, default="relu"
+        What follows every hidden affine layer.
+    dropout : float, default=0.0
+        Probability with which a hidden unit is dropped in training.
+    norm : nn.Module or None, default=None
+        Put after the first affine layer, before its activation, if there is a hidden layer. With
+        several members it sees (members, N, width) and is shared by them.
+    members : int, default=1
+        Number of independent networks, trained at once on the same input.
+
+    Notes
+    -----
+    ``forward`` takes a tensor (N, n_in) or :class:`nanwise.nn.Rows` and gives (N, n_out), or
+    (members, N, n_out) if there are several members. The affine layers start as torch's
+    ``nn.Linear`` does, every member by itself.
+    """
+
+    def __init__(
+        self,
+        n_in: int,
+        hidden: Sequence[int],
+        n_out: int,
+        *,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        norm: nn.Module | None = None,
+        members: int = 1,
+    ) -> None:
+        super().__init__()
+        _check(n_in, hidden, n_out, activation, dropout, members)
+        self.members = members
+        widths = [n_in, *hidden, n_out]
+        layers: list[nn.Module] = []
+        for i, (wide_in, wide_out) in enumerate(pairwise(widths)):
+            layers.append(_affine(wide_in, wide_out, members))
+            if i == len(hidden):
+                break
+            if i == 0 and norm is not None:
+                layers.append(norm)
+            layers.append(ACTIVATIONS[activation]())
+            if dropout > 0:
+                layers.append(nn.Dropout(dropout))
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: Any) -> Tensor:
+        """Outputs (N, n_out), with several members (members, N, n_out)."""
+        return self.layers(x)
+
+
+class Affines(nn.Module):
+    """Affine layers side by side: (N, n_in) or (members, N, n_in) -> (members, N, n_out).
+
+    A shared input, dense or :class:`nanwise.nn.Rows`, meets all members in one product, with the
+    member axis laid into the output.
+    """
+
+    def __init__(self, n_in: int, n_out: int, members: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(members, n_in, n_out))
+        self.bias = nn.Parameter(torch.empty(members, 1, n_out))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weights and biases uniformly from ±1/√n_in, as ``nn.Linear`` does."""
+        bound = 1 / math.sqrt(max(self.weight.shape[1], 1))
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Any) -> Tensor:
+        """Apply every member to the shared input or to its own slice."""
+        if isinstance(x, Tensor) and x.ndim == 3:
+            return torch.baddbmm(self.bias, x, self.weight)
+        members, n_in, n_out = self.weight.shape
+        flat = self.weight.permute(0, 2, 1).reshape(members * n_out, n_in)
+        bias = self.bias.reshape(-1)
+        return nn.functional.linear(x, flat, bias).unflatten(1, (members, n_out)).transpose(0, 1)
+
+    def extra_repr(self) -> str:
+        """Shape, for ``repr``."""
+        members, n_in, n_out = self.weight.shape
+        return f"n_in={n_in}, n_out={n_out}, members={members}"
+
+
+def _affine(n_in: int, n_out: int, members: int) -> nn.Module:
+    return nn.Linear(n_in, n_out) if members == 1 else Affines(n_in, n_out, members)
+
+
+def _check(
+    n_in: int, hidden: Sequence[int], n_out: int, activation: str, dropout: float, members: int
+) -> None:
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {activation!r}")
+    if any(width < 1 for width in hidden):
+        raise ValueError(f"hidden must hold widths of at least 1, got {tuple(hidden)!r}")
+    if n_in < 0 or n_out < 1:
+        raise ValueError(f"n_in must be at least 0 and n_out at least 1, got {n_in} and {n_out}")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout!r}")
+    if members < 1:
+        raise ValueError(f"members must be at least 1, got {members!r}")

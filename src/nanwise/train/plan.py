@@ -1,0 +1,133 @@
+"""How a network is trained: one object, so that a grid search reaches ``plan__lr``."""
+
+from __future__ import annotations
+
+import math
+import os
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop")
+SCHEDULES = (None, "cosine", "plateau", "onecycle")
+
+
+class Plan(BaseEstimator):
+    """Training settings, shared by all estimators.
+
+    Parameters
+    ----------
+    epochs : int, default=200
+        Largest number of passes over the training rows.
+    batch : int or None, default=128
+        Rows per step, over all processes together. None takes all rows in one step.
+    lr : float, default=1e-3
+        Learning rate; with a schedule, its largest value.
+    optimizer : {"adam", "adamw", "sgd", "rmsprop"}, default="adam"
+        ``sgd`` runs with Nesterov momentum 0.9.
+    weight_decay : float, default=0.0
+        Added to the gradient; decoupled from it for ``adamw``.
+    schedule : {None, "cosine", "plateau", "onecycle"}, default=None
+        ``cosine`` falls to 0 over all epochs, ``plateau`` halves the rate whenever the validation
+        loss (without validation: the training loss) has not improved for ``patience // 2`` epochs,
+        at least 1 (5 if ``patience`` is None), ``onecycle`` rises and falls, step by step.
+    validation : float or None, default=0.1
+        Share of the rows put aside for validation; None or 0: none.
+    patience : int or None, default=20
+        Stop after that many epochs without a better validation loss; None: never stop early.
+        The best weights are restored either way. Without validation rows the last weights count.
+    clip : float or None, default=None
+        Largest norm of the gradient of all parameters together.
+    checkpoint : path-like or None, default=None
+        Folder for checkpoints. A run that was killed and is started again with the same folder goes
+        on where it was and ends with the same weights. See :mod:`nanwise.train.checkpoint`.
+    checkpoint_every : int, default=10
+        Epochs between checkpoints.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    """
+
+    def __init__(
+        self,
+        epochs: int = 200,
+        batch: int | None = 128,
+        lr: float = 1e-3,
+        optimizer: str = "adam",
+        weight_decay: float = 0.0,
+        schedule: str | None = None,
+        validation: float | None = 0.1,
+        patience: int | None = 20,
+        clip: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+        progress: bool = False,
+    ) -> None:
+        self.epochs = epochs
+        self.batch = batch
+        self.lr = lr
+        self.optimizer = optimizer
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.validation = validation
+        self.patience = patience
+        self.clip = clip
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.progress = progress
+
+    def validate(self) -> None:
+        """Raise a ValueError or TypeError that names the first setting that cannot be used."""
+        _whole("epochs", self.epochs)
+        _whole("batch", self.batch, optional=True)
+        _number("lr", self.lr, above=0.0)
+        _one_of("optimizer", self.optimizer, OPTIMIZERS)
+        _number("weight_decay", self.weight_decay, least=0.0)
+        _one_of("schedule", self.schedule, SCHEDULES)
+        _number("validation", self.validation, least=0.0, below=1.0, optional=True)
+        _whole("patience", self.patience, optional=True)
+        _number("clip", self.clip, above=0.0, optional=True)
+        _whole("checkpoint_every", self.checkpoint_every)
+        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
+            raise TypeError(
+                f"plan.checkpoint must be the path of a folder or None, got {self.checkpoint!r}"
+            )
+
+
+def _whole(name: str, value: Any, optional: bool = False) -> None:
+    if optional and value is None:
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"plan.{name} must be a whole number{_or_none(optional)}, got {value!r}")
+    if value < 1:
+        raise ValueError(f"plan.{name} must be at least 1, got {value!r}")
+
+
+def _number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    below: float = math.inf,
+    optional: bool = False,
+) -> None:
+    if optional and value is None:
+        return
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"plan.{name} must be a number{_or_none(optional)}, got {value!r}")
+    if not (above < value < below and value >= least):
+        low = f"above {above:g}" if above > -math.inf else f"at least {least:g}"
+        high = f" and below {below:g}" if below < math.inf else " and finite"
+        raise ValueError(f"plan.{name} must be {low}{high}, got {value!r}")
+
+
+def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(
+            f"plan.{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
+        )
+
+
+def _or_none(optional: bool) -> str:
+    return " or None" if optional else ""

@@ -128,10 +128,18 @@ def best_baseline(found: Iterable[Line], metric: Metric) -> Line | None:
 
 def best(found: Iterable[Line], metric: Metric) -> Line | None:
     """The line with the best mean among those with all folds done, or None."""
+    done = [line for line in found if line.complete]
+    return min(done, key=lambda line: _place(line, metric), default=None)
+
+
+def winner(found: Sequence[Line], metric: Metric) -> Line:
+    """The best line with all folds done; if there is none, the best of those with most folds."""
+    whole = best(found, metric)
+    if whole is not None:
+        return whole
+    most = max(len(line.done) for line in found)
     return min(
-        (line for line in found if line.complete),
-        key=lambda line: _place(line, metric),
-        default=None,
+        (line for line in found if len(line.done) == most), key=lambda line: _place(line, metric)
     )
 
 

@@ -35,7 +35,8 @@ class Case:
     seed : int
         Seed of the splits and of the fit.
     hide : mapping, optional
-        Which cells are hidden before the split, for example ``{"mechanism": "mcar", "share": 0.2}``.
+        Which cells are hidden before the split, for example
+        ``{"mechanism": "mcar", "share": 0.2}``.
     """
 
     dataset: str
@@ -132,7 +133,7 @@ def digest(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The same tree in JSON's own types: numpy numbers and tuples unpacked, NaN and infinity None."""
+    """The same tree in JSON's own types; NaN and infinity become None."""
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from nanwise.bench import grid
 from nanwise.bench.case import Case, Record, plain, versions
 from nanwise.bench.score import Scores, classification_scores, regression_scores
+from nanwise.bench.table import Table
+from nanwise.errors import TrainingError
 
 
 @dataclass
@@ -39,6 +42,49 @@ def record(case: Case, work: Callable[[], Measured]) -> Record:
     return Record(**base, **plain(asdict(measured)), warnings=said)
 
 
+def run(case: Case, table: Table) -> Record:
+    """One cell: fit a method on the training rows of a fold, score it on the others."""
+
+    def work() -> Measured:
+        train, test = _parts(table, case)
+        return fit_and_score(model_of(case, table), train, test, table.task)
+
+    return record(case, work)
+
+
+def run_stress(case: Case, table: Table) -> Record:
+    """One stress test, on the rows of a fold that the model was not fitted on."""
+
+    def work() -> Measured:
+        from nanwise.stress_test.run import stress
+
+        train, test = _parts(table, case)
+        model = model_of(case, table).fit(*train)
+        result = stress(model, *test, repeats=case.protocol["repeats"], random_state=case.seed)
+        return Measured(facts={**result.facts, "model": case.method})
+
+    return record(case, work)
+
+
+def model_of(case: Case, table: Table) -> Any:
+    """The unfitted model of a case."""
+    from nanwise.estimators.table_model import TableModel
+
+    return TableModel(
+        case.method,
+        table.task,
+        target=table.target,
+        params=dict(case.params),
+        schema=table.schema,
+        random_state=case.seed,
+    )
+
+
+def _parts(table: Table, case: Case) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    train, test = grid.split(table, case)
+    return (table.X.iloc[train], table.y[train]), (table.X.iloc[test], table.y[test])
+
+
 def fit_and_score(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], task: str) -> Measured:
     """Fit a model on (X, y), score it on other rows, and time both."""
     started = time.perf_counter()
@@ -56,8 +102,9 @@ def fit_and_score(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], tas
 def scores_of(model: Any, X: Any, y: Any, task: str) -> Scores:
     """Scores of a fitted model, after its task."""
     if task == "classification":
-        return classification_scores(np.asarray(y), model.predict_proba(X), model.classes_)
-    return regression_scores(np.asarray(y), model.predict(X))
+        proba = _finite(model.predict_proba(X))
+        return classification_scores(np.asarray(y), proba, model.classes_)
+    return regression_scores(np.asarray(y), _finite(model.predict(X)))
 
 
 def curve(model: Any) -> list[dict[str, Any]]:
@@ -65,6 +112,14 @@ def curve(model: Any) -> list[dict[str, Any]]:
     names = ("epoch", "train_loss", "valid_loss")
     history = getattr(model, "history_", None) or []
     return plain([{name: step.get(name) for name in names} for step in history])
+
+
+def _finite(predicted: Any) -> np.ndarray:
+    predicted = np.asarray(predicted, dtype=float)
+    bad = ~np.isfinite(predicted).reshape(len(predicted), -1).all(axis=1)
+    if bad.any():
+        raise TrainingError(f"the predictions of {bad.sum()} of {len(bad)} rows are not numbers")
+    return predicted
 
 
 def _text(error: BaseException) -> str:

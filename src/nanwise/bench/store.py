@@ -1,4 +1,4 @@
-"""Finished cells in one file: append-only JSON lines, so that a killed run loses at most one cell."""
+"""Finished cells in one append-only file of JSON lines: a killed run loses at most one cell."""
 
 from __future__ import annotations
 

@@ -1,0 +1,122 @@
+"""Which cells a comparison has, and in which order they are run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nanwise.bench.case import Case
+from nanwise.bench.table import Table
+from nanwise.errors import DataError
+from nanwise.registry import Method, find, known
+
+KINDS = ("treatment", "predictor")
+ROLES = ("baseline", "rival", "method")
+EVERY_TREATMENT = "*"
+
+#: Training of the networks in a comparison: enough for a fair ranking, soon done.
+QUICK = {"plan": {"epochs": 200, "patience": 15, "batch": 128, "lr": 1e-3, "validation": 0.1}}
+
+
+def choose(names: Sequence[str] | None, task: str) -> list[Method]:
+    """The named methods, or all table methods for the task; simple and quick ones first."""
+    if names is None:
+        found = [m for kind in KINDS for m in known(kind, inputs="table", task=task)]
+    else:
+        found = [_fit_for(find(name), task) for name in dict.fromkeys(names)]
+    if not found:
+        raise ValueError("no method to compare: the list of methods is empty")
+    return sorted(found, key=lambda m: (ROLES.index(m.role), m.kind, m.name))
+
+
+def _fit_for(method: Method, task: str) -> Method:
+    if method.kind not in KINDS or method.inputs != "table":
+        raise ValueError(f"method {method.name!r} ({method.kind}) does not predict from a table")
+    if task not in method.tasks:
+        tasks = " and ".join(method.tasks)
+        raise ValueError(f"method {method.name!r} is for {tasks}, the task is {task}")
+    return method
+
+
+def parameters(method: Method, given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:
+    """Parameters of a method: the quick plan, then those of ``"*"`` (networks), then its own."""
+    given = given or {}
+    own = dict(given.get(method.name, {}))
+    if method.kind != "treatment":
+        return own
+    params = {**QUICK, **given.get(EVERY_TREATMENT, {}), **own}
+    plans = [part.get("plan", {}) for part in (QUICK, given.get(EVERY_TREATMENT, {}), own)]
+    return {**params, "plan": {name: value for plan in plans for name, value in plan.items()}}
+
+
+def refuse_unknown(given: Mapping[str, Any] | None, methods: Iterable[Method]) -> None:
+    """Parameters of a method that is not compared are a slip of the pen: say so."""
+    names = {method.name for method in methods} | {EVERY_TREATMENT}
+    extra = sorted(set(given or {}) - names)
+    if extra:
+        raise ValueError(f"params are given for {extra[0]!r}, which is not among the methods")
+
+
+def cases(
+    dataset: str, methods: Sequence[Method], params: Mapping[str, Any], protocol: Mapping[str, Any]
+) -> list[Case]:
+    """All cells, fold by fold: every method gets its first fold before any gets its second."""
+    count = protocol["folds"] * protocol["repeats"]
+    # Repeats only add folds: a run with more repeats finds the earlier cells in the store.
+    split = {"kind": "folds", "folds": protocol["folds"]}
+    return [
+        Case(dataset, method.name, params[method.name], split, fold, protocol["seed"])
+        for fold in range(count)
+        for method in methods
+    ]
+
+
+def split(table: Table, case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Training and test rows of a case; the same for every method."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    folds = case.protocol["folds"]
+    repeat, fold = divmod(case.fold, folds)
+    kind = StratifiedKFold if table.task == "classification" else KFold
+    splitter = kind(folds, shuffle=True, random_state=case.seed + repeat)
+    return list(splitter.split(np.zeros(len(table.y)), table.y))[fold]
+
+
+def check_folds(table: Table, folds: int, repeats: int) -> None:
+    """Refuse what cannot be split; note what can only be split badly."""
+    if folds < 2 or repeats < 1:
+        raise ValueError(f"need folds >= 2 and repeats >= 1, got {folds} and {repeats}")
+    rows = len(table.y)
+    if rows < folds:
+        raise DataError(
+            f"{rows} rows with a target cannot be split into {folds} folds; "
+            f"use at most {rows} folds, or more data"
+        )
+    if table.task == "classification":
+        _check_classes(table, folds)
+
+
+def _check_classes(table: Table, folds: int) -> None:
+    names, counts = np.unique(table.y, return_counts=True)
+    if counts.max() < folds:
+        raise DataError(
+            f"no class of {table.target!r} has as many rows as there are folds ({folds}; the most "
+            f"frequent has {counts.max()}); use fewer folds, or task='regression' if the target "
+            "is a number"
+        )
+    rare = [str(name) for name in names[counts < folds]]
+    if rare:
+        table.notes.append(
+            f"fewer rows than folds in class {', '.join(rare[:5])}: it is absent from some folds"
+        )
+
+
+def until(deadline: float | None, items: Iterable[Case]) -> Iterator[Case]:
+    """The items, ending early once ``time.monotonic()`` has passed the deadline."""
+    for item in items:
+        if deadline is not None and time.monotonic() >= deadline:
+            return
+        yield item

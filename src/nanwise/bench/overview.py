@@ -1,0 +1,94 @@
+"""What a table looks like, as plain facts for a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nanwise.bench.case import plain
+from nanwise.bench.table import Table
+
+SHOWN_ROWS = 120
+SHOWN_COLUMNS = 80
+SHOWN_PATTERNS = 20
+
+
+def overview(table: Table) -> dict[str, Any]:
+    """The ``data`` part of the facts of a comparison."""
+    observed = table.X.notna().to_numpy(dtype=bool)
+    return plain(
+        {
+            "source": table.source,
+            "rows": len(table.y),
+            "columns": table.X.shape[1],
+            "target": table.target,
+            "task": table.task,
+            **_target(table),
+            "missing_share": float(1 - observed.mean()) if observed.size else 0.0,
+            "complete_rows": int(observed.all(axis=1).sum()),
+            "dropped_rows": table.dropped,
+            "notes": table.notes,
+            "column_facts": _columns(table, observed),
+            "pattern": pattern(observed, [str(name) for name in table.X.columns]),
+        }
+    )
+
+
+def pattern(observed: np.ndarray, names: list[str], seed: int = 0) -> dict[str, Any]:
+    """Which cells are there: a sample of rows, sorted, and the commonest patterns with counts.
+
+    Of a very wide table the columns with most gaps are shown, in the order of the file.
+    """
+    shown = np.sort(np.argsort(observed.mean(axis=0), kind="stable")[:SHOWN_COLUMNS])
+    observed = observed[:, shown]
+    kinds, counts = np.unique(observed, axis=0, return_counts=True)
+    common = np.argsort(-counts, kind="stable")[:SHOWN_PATTERNS]
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(len(observed), min(SHOWN_ROWS, len(observed)), replace=False)
+    sample = observed[drawn]
+    sample = sample[np.lexsort((*sample.T, -sample.sum(axis=1)))]
+    return {
+        "columns": [names[column] for column in shown],
+        "rows": sample.astype(int),
+        "patterns": [{"observed": kinds[i].astype(int), "count": int(counts[i])} for i in common],
+    }
+
+
+def _target(table: Table) -> dict[str, Any]:
+    if table.task == "classification":
+        names, counts = np.unique(table.y, return_counts=True)
+        share = counts / counts.sum()
+        rows = zip(names, counts, share, strict=True)
+        classes = [{"name": str(n), "count": int(c), "share": float(s)} for n, c, s in rows]
+        return {"classes": classes, "target_stats": None}
+    y = table.y
+    stats = {"mean": y.mean(), "std": y.std(), "min": y.min(), "median": np.median(y)}
+    return {"classes": None, "target_stats": {**stats, "max": y.max()}}
+
+
+def _columns(table: Table, observed: np.ndarray) -> list[dict[str, Any]]:
+    kinds = {column.name: column.kind for column in table.schema.columns}
+    return [
+        {
+            "name": str(name),
+            "kind": kinds.get(name, "unknown"),
+            "missing": float(1 - observed[:, place].mean()),
+            "distinct": int(table.X[name].nunique()),
+            "summary": _summary(table.X[name].dropna(), kinds.get(name, "unknown")),
+        }
+        for place, name in enumerate(table.X.columns)
+    ]
+
+
+def _summary(values: Any, kind: str) -> str:
+    if not len(values):
+        return "never observed"
+    if kind == "numeric":
+        low, middle, high = np.quantile(values.to_numpy(dtype=float), [0, 0.5, 1])
+        return f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+    if kind == "date":
+        return f"{values.min()} to {values.max()}"
+    shares = values.astype(str).value_counts(normalize=True)
+    top = ", ".join(f"{level} {share:.0%}" for level, share in shares.head(3).items())
+    return top + (", …" if len(shares) > 3 else "")

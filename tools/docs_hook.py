@@ -1,0 +1,140 @@
+"""Pages that mkdocs makes from the code: one per method, the tables of methods, the benchmarks.
+
+They exist only while the site is built, so they cannot grow old.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+from nanwise.registry import Method, known
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+TABLE_MARK = "<!-- table of methods -->"
+KIND_TITLES = {
+    "treatment": "Treatments: between the gaps and a network",
+    "predictor": "Predictors: whole models",
+    "imputer": "Imputers",
+    "recommender": "Recommenders",
+    "generator": "Generators",
+}
+NO_RESULTS = """\
+# Benchmarks
+
+The scripts stand in `benchmarks/`; each prints its figures and the machine they were measured on.
+No result file is stored in this checkout.
+"""
+
+
+def on_config(config: Any) -> Any:
+    """Put the method pages into the navigation."""
+    pages: list[Any] = [{"All methods": "methods/index.md"}]
+    pages += [{m.name: page_path(m)} for m in known()]
+    for section in config.nav:
+        if "Methods" in section:
+            section["Methods"] = pages
+    return config
+
+
+def on_files(files: Files, *, config: Any) -> Files:
+    """Add the generated pages."""
+    pages = {page_path(m): method_page(m) for m in known()}
+    pages["methods/index.md"] = index_page()
+    pages["benchmarks.md"] = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else NO_RESULTS
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in the table of methods where a page asks for it."""
+    if TABLE_MARK not in markdown:
+        return markdown
+    return markdown.replace(TABLE_MARK, when_table(known()))
+
+
+def page_path(method: Method) -> str:
+    """Where the page of a method stands, relative to docs/."""
+    return f"methods/{method.name}.md"
+
+
+def cell(text: str) -> str:
+    """Text that is safe inside a Markdown table."""
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def when_table(methods: list[Method]) -> str:
+    """Method, kind, what it does, when to choose it."""
+    rows = ["| method | kind | what it does | when |", "|---|---|---|---|"]
+    for m in methods:
+        kind = m.kind if m.role == "method" else f"{m.kind}, {m.role}"
+        link = f"[`{m.name}`]({page_path(m)})"
+        rows.append(f"| {link} | {kind} | {cell(m.summary)} | {cell(m.when)} |")
+    return "\n".join(rows)
+
+
+def index_page() -> str:
+    """All methods, by kind."""
+    parts = ["# Methods", "Made from the registry; `nanwise methods` prints the same list."]
+    for kind, title in KIND_TITLES.items():
+        found = known(kind)
+        if found:
+            parts += [f"## {title}", when_table(found).replace("(methods/", "(")]
+    return "\n\n".join(parts) + "\n"
+
+
+def method_page(m: Method) -> str:
+    """Everything the registry and the docstring know about one method."""
+    parts = [f"# {m.name}", m.summary]
+    if m.when:
+        parts += ["## When", m.when]
+    parts += ["## Use", f"```python\n{usage(m)}\n```", "## Facts", facts(m)]
+    if m.space:
+        parts += ["## Search space", space_table(m)]
+    parts += ["## Reference", f"::: {m.make.__module__}.{m.make.__qualname__}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def usage(m: Method) -> str:
+    """The shortest code that uses a method."""
+    if m.kind == "treatment":
+        return (
+            "from nanwise import NanClassifier\n\n"
+            f'model = NanClassifier(gaps="{m.name}").fit(X, y)   # X: NaN where nothing was observed'
+        )
+    return (
+        "from nanwise import TableModel\n\n"
+        f'model = TableModel(method="{m.name}").fit(frame, y)   # frame: mixed columns, with gaps'
+    )
+
+
+def facts(m: Method) -> str:
+    """What the registry says, as a table."""
+    module = m.make.__module__.replace(".", "/")
+    rows = {
+        "kind": f"{m.kind} ({m.role})",
+        "inputs": m.inputs,
+        "tasks": ", ".join(m.tasks),
+        "sparse rows": "yes, never made dense" if m.sparse else "no",
+        "needs": ", ".join(m.needs) or "nothing beyond the core",
+        "paper": m.paper or "none",
+        "file": f"`src/{module}.py`",
+    }
+    return "\n".join(["| | |", "|---|---|", *(f"| {k} | {cell(v)} |" for k, v in rows.items())])
+
+
+def space_table(m: Method) -> str:
+    """Parameter names and the values that a search tries."""
+    rows = ["| parameter | values | default |", "|---|---|---|"]
+    defaults = {n: p.default for n, p in inspect.signature(m.make).parameters.items()}
+    for name, values in m.space.items():
+        tried = ", ".join(f"`{value!r}`" for value in values)
+        default = defaults.get(name, inspect.Parameter.empty)
+        shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
+        rows.append(f"| `{name}` | {cell(tried)} | {cell(shown)} |")
+    return "\n".join(rows)

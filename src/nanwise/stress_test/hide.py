@@ -1,0 +1,141 @@
+"""Hide more and more of each row, in arrays and in data frames; nothing is ever revealed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nanwise.errors import DataError
+from nanwise.missing import hide, is_observed
+
+MECHANISMS = ("mcar", "mar", "mnar")
+
+
+def as_table(X: Any) -> Any:
+    """``X`` as a data frame or a two-dimensional array that can hold gaps.
+
+    Whole numbers and booleans become float64, because they have no room for NaN; data frames and
+    arrays of objects are kept.
+    """
+    if is_frame(X):
+        return X
+    if hasattr(X, "tocsr") or hasattr(X, "lazy"):
+        raise TypeError(
+            f"stress takes a numpy array or a pandas data frame, got {type(X).__name__}; convert "
+            "it first (nanwise.missing.from_sparse for a sparse matrix, .to_pandas() for polars)"
+        )
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise DataError(f"X must have two dimensions (rows, columns), got shape {X.shape}")
+    return X if X.dtype.kind in "fO" else X.astype(np.float64)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether ``X`` is a pandas data frame (pandas itself is not imported)."""
+    return hasattr(X, "iloc") and hasattr(X, "columns")
+
+
+def observed_cells(X: Any) -> np.ndarray:
+    """Boolean (N, D), True where the table holds a value."""
+    if is_frame(X):
+        return X.notna().to_numpy(dtype=bool)
+    if X.dtype.kind == "f":
+        return is_observed(X)
+    return np.array([[not is_gap(v) for v in row] for row in X], dtype=bool).reshape(X.shape)
+
+
+def is_gap(value: Any) -> bool:
+    """Whether one Python value stands for a gap: None, pandas' NA, or NaN and NaT."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def take(X: Any, rows: np.ndarray) -> Any:
+    """The given rows, by position."""
+    return X.iloc[rows] if is_frame(X) else X[rows]
+
+
+def with_gaps(X: Any, held: np.ndarray) -> Any:
+    """Copies of the table below each other, copy ``r`` without the cells ``held[r]``.
+
+    Parameters
+    ----------
+    X : ndarray or DataFrame of shape (N, D)
+    held : ndarray of bool, shape (R, N, D)
+        True = hidden.
+
+    Returns
+    -------
+    ndarray or DataFrame of shape (R * N, D)
+        Columns of a frame keep their dtype as far as it has room for a gap: whole numbers become
+        float64, booleans become objects, everything else stays what it was.
+    """
+    repeats, n_rows, n_columns = held.shape
+    tall = take(X, np.tile(np.arange(n_rows), repeats))
+    held = held.reshape(repeats * n_rows, n_columns)
+    if is_frame(X):
+        return _frame_with_gaps(tall.reset_index(drop=True), held)
+    if tall.dtype.kind == "O":
+        tall[held] = None
+        return tall
+    return hide(tall, held)
+
+
+def _frame_with_gaps(frame: Any, held: np.ndarray) -> Any:
+    """By position, so that columns of the same name are no trouble."""
+    hidden = {j: frame.iloc[:, j].mask(held[:, j]) for j in range(frame.shape[1])}
+    out = type(frame)(hidden, index=frame.index)
+    out.columns = frame.columns
+    return out
+
+
+class Hiding:
+    """Which cells are hidden, for every repeat and share.
+
+    Parameters
+    ----------
+    X : ndarray or DataFrame
+    mechanism : {"mcar", "mar", "mnar"}
+    repeats : int
+    seed : int
+
+    Notes
+    -----
+    MCAR draws one random order of the observed cells per row and repeat and keeps the first
+    ``round(share * count)``: within a repeat a smaller share keeps a subset of a larger one, so
+    that the curves differ by what is hidden and not by the luck of a new draw. MAR and MNAR ask
+    :func:`nanwise.data.ampute.held_cells`, with one seed per repeat for all shares.
+    """
+
+    def __init__(self, X: Any, mechanism: str, repeats: int, seed: int):
+        if mechanism not in MECHANISMS:
+            raise ValueError(f"mechanism must be one of {MECHANISMS}, got {mechanism!r}")
+        self.X = X
+        self.mechanism = mechanism
+        self.observed = observed_cells(X)
+        self.seeds = np.random.SeedSequence(seed).generate_state(repeats)
+
+    def held(self, share: float, repeat: int) -> np.ndarray:
+        """Boolean (N, D), True where an observed cell is hidden so that ``share`` of them stay."""
+        if share >= 1:
+            return np.zeros_like(self.observed)
+        if self.mechanism == "mcar":
+            return self._held_at_random(share, repeat)
+        return self._held_by_ampute(share, repeat) & self.observed
+
+    def _held_at_random(self, share: float, repeat: int) -> np.ndarray:
+        rng = np.random.default_rng(self.seeds[repeat])
+        order = np.where(self.observed, rng.random(self.observed.shape), np.inf)
+        rank = order.argsort(axis=1).argsort(axis=1)
+        kept = np.rint(share * self.observed.sum(axis=1))
+        return self.observed & (rank >= kept[:, None])
+
+    def _held_by_ampute(self, share: float, repeat: int) -> np.ndarray:
+        from nanwise.data.ampute import held_cells
+
+        return held_cells(
+            self.X,
+            share=1 - share,
+            mechanism=self.mechanism,
+            random_state=int(self.seeds[repeat] % 2**31),
+        )

@@ -1,1 +1,39 @@
-"""nanwise.nn"""
+"""Layers for data with gaps. Needs torch and numpy only."""
+
+from nanwise.nn import functional
+from nanwise.nn.fill import Constant, Indicator, Plain, Rate, Zero
+from nanwise.nn.functional import (
+    masked_linear,
+    normalize_connections,
+    observed_counts,
+    sn_dropout,
+    sn_linear,
+    sparsity_norm,
+)
+from nanwise.nn.masked import Masked
+from nanwise.nn.sn_dropout import SNDropout
+from nanwise.nn.sn_linear import SNLinear
+from nanwise.nn.sparse import Affine, Rows, rows_linear
+from nanwise.nn.sparsity_norm import SparsityNorm
+
+__all__ = [
+    "Affine",
+    "Constant",
+    "Indicator",
+    "Masked",
+    "Plain",
+    "Rate",
+    "Rows",
+    "SNDropout",
+    "SNLinear",
+    "SparsityNorm",
+    "Zero",
+    "functional",
+    "masked_linear",
+    "normalize_connections",
+    "observed_counts",
+    "rows_linear",
+    "sn_dropout",
+    "sn_linear",
+    "sparsity_norm",
+]

@@ -1,0 +1,38 @@
+"""Zero filling and layer normalisation after the first affine layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nanwise.estimators.treatment import Treatment
+from nanwise.registry import method
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@method(
+    "layer_norm",
+    kind="treatment",
+    summary="Gaps are 0; layer normalisation follows the first affine layer only.",
+    paper="Ba, Kiros, Hinton, 2016; as a baseline in App. H of Yi et al., ICLR 2020",
+    when="To separate what normalising hidden units does from what counting observed values "
+    "does. It undoes a common scale of a row, and with it also the size of the values.",
+    sparse=True,
+)
+class LayerNorm(Treatment):
+    """Zero filling with layer normalisation of the first pre-activations."""
+
+    sparse = True
+
+    def layer(self, n_features: int) -> nn.Module:
+        """Module that puts 0 into gaps."""
+        from nanwise.nn.fill import Zero as Layer
+
+        return Layer(n_features)
+
+    def norm(self, width: int) -> nn.Module:
+        """Layer normalisation of ``width`` units."""
+        from torch import nn
+
+        return nn.LayerNorm(width)

@@ -62,10 +62,10 @@ contracts: $(READY_DEV) ## import-linter: arrows point down only
 	$(BIN)/lint-imports
 
 docs: $(READY_DEV) ## the documentation into site/, warnings are errors
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 docs-serve: $(READY_DEV) ## the documentation on localhost, rebuilt on change
-	$(BIN)/python -m mkdocs serve
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 wheel: $(READY_DEV) ## build dist/*.whl
 	@rm -rf dist

@@ -68,7 +68,7 @@ docs-serve: $(READY_DEV) ## the documentation on localhost, rebuilt on change
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 wheel: $(READY_DEV) ## build dist/*.whl
-	@rm -rf dist
+	@rm -rf build dist
 	PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --wheel --outdir dist .
 
 wheel-check: wheel ## install the wheel in a clean environment and use it

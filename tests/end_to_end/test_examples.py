@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONSOLE = re.compile(r"^\$ (nanwise .*)$", re.MULTILINE)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # Blocks that describe interfaces rather than do something.
@@ -51,6 +53,22 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
 )
 def test_python_in_the_documentation_runs(page: Path, tmp_path: Path) -> None:
     run(python_of(page), tmp_path)
+
+
+def commands() -> list[str]:
+    """Every call of the command line that the documentation shows."""
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    return sorted({line for page in pages for line in CONSOLE.findall(page)})
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_in_the_documentation_parse(line: str) -> None:
+    from nanwise.cli.app import app
+
+    _, name, *arguments = shlex.split(line)
+    command = app.get_command(None, name)
+    assert command is not None
+    assert command.make_context(name, arguments).params
 
 
 def test_there_are_examples() -> None:

@@ -1,0 +1,101 @@
+"""``nanwise compare``: every treatment of the gaps on one table, ranked."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanwise.cli import options
+
+if TYPE_CHECKING:
+    from nanwise.cli.files import Table
+
+
+@click.command("compare")
+@click.argument("data")
+@options.target
+@options.task
+@click.option("--methods", metavar="A,B", help="Only these; see: nanwise methods.")
+@click.option(
+    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Cross-validation."
+)
+@click.option("--out", metavar="DIR", help="Folder for everything; default: nanwise-DATA.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Start no fit later.",
+)
+@options.jobs()
+@click.option(
+    "--backend",
+    type=click.Choice(("loky", "dask")),
+    default="loky",
+    show_default=True,
+    help="Processes of this machine, or a dask cluster.",
+)
+@options.settings
+@options.schema
+@options.seed
+@click.option("--no-stress", is_flag=True, help="Leave out the stress test.")
+@options.quiet
+@click.pass_context
+def command(ctx: click.Context, data: str, target: str | None, **given: Any) -> None:
+    """Cross-validate every method on DATA, rank them, save the best, write a report.
+
+    DATA is a file (CSV, TSV, Parquet; .gz too) or the name of a data set. Finished cells are kept
+    in the folder: the same command again goes on where it was stopped.
+    """
+    from nanwise.bench.compare import compare
+    from nanwise.cli.files import complete_schema, open_table, output_folder
+    from nanwise.cli.settings import network_settings
+    from nanwise.cli.trouble import RESUME
+    from nanwise.cli.wording import names
+
+    params = network_settings(given["pairs"])
+    table = open_table(data, target)
+    folder = output_folder(given["out"] or f"nanwise-{table.name}", [table.path])
+    ctx.meta[RESUME] = f"finished cells are kept in {folder}: the same command again goes on there"
+    found = compare(
+        table.frame,
+        table.target,
+        task=given["task"],
+        methods=names(given["methods"]),
+        folds=given["folds"],
+        out=folder,
+        budget=given["budget"],
+        jobs=given["jobs"],
+        backend=given["backend"],
+        schema=complete_schema(given["schema"], table),
+        params={"*": params} if params else None,
+        seed=given["seed"],
+        stress=not given["no_stress"],
+        progress=not given["quiet"],
+    )
+    _tell(_named(found.facts, table), folder)
+
+
+def _named(facts: dict[str, Any], table: Table) -> dict[str, Any]:
+    """The facts with the name of the file or data set, and the command that made them."""
+    source = table.path.name if table.path else table.name
+    facts["title"] = f"{table.target} from {source}"
+    facts["data"]["source"] = source
+    facts["command"] = shlex.join(["nanwise", *sys.argv[1:]])
+    return facts
+
+
+def _tell(facts: dict[str, Any], folder: Path) -> None:
+    from nanwise.cli.leaderboard import show_leaderboard
+    from nanwise.cli.trouble import warn
+    from nanwise.report import write
+
+    write(facts, folder)
+    for note in facts["data"]["notes"]:
+        warn(note)
+    show_leaderboard(facts)
+    click.echo(f"model:  {facts['winner']['path']}  ({facts['winner']['method']})")
+    click.echo(f"report: {folder / 'report.html'}")

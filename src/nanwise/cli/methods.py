@@ -1,0 +1,59 @@
+"""``nanwise methods``: what can be compared and fitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from nanwise.registry import Method
+
+
+@click.command("methods")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def command(name: str | None, as_json: bool) -> None:
+    """List the methods, or tell all about the one called NAME."""
+    from nanwise.cli import show
+    from nanwise.registry import find, known
+
+    found = [find(name)] if name else known()
+    if as_json:
+        show.as_json(facts(found[0]) if name else [facts(m) for m in found])
+    elif name:
+        _describe(found[0])
+    else:
+        heads = ("name", "role", "kind", "inputs", "summary")
+        show.table(heads, ((m.name, m.role, m.kind, m.inputs, m.summary) for m in found))
+        click.echo("More about one of them: nanwise methods NAME")
+
+
+def facts(method: Method) -> dict[str, Any]:
+    """A method as plain values, without the function that makes it."""
+    return {
+        "name": method.name,
+        "kind": method.kind,
+        "role": method.role,
+        "inputs": method.inputs,
+        "tasks": list(method.tasks),
+        "summary": method.summary,
+        "when": method.when,
+        "paper": method.paper,
+        "space": {name: list(values) for name, values in method.space.items()},
+        "needs": list(method.needs),
+        "sparse": method.sparse,
+    }
+
+
+def _describe(method: Method) -> None:
+    from nanwise.cli import show
+
+    told = facts(method)
+    told["tasks"] = ", ".join(method.tasks)
+    told["needs"] = ", ".join(method.needs)
+    told["sparse"] = "takes sparse rows whose absent cells are missing" if method.sparse else ""
+    space = told.pop("space")
+    show.listing(told)
+    for name, values in space.items():
+        click.echo(f"search  {name}: {', '.join(map(str, values))}")

@@ -1,0 +1,56 @@
+"""Models on the command line: a saved folder, or ``module:attribute``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from nanwise.cli.files import output_folder
+
+META = "meta.json"
+
+
+def model_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
+    """A folder to save a model to: new, empty, or holding an older model."""
+    folder = output_folder(path, inputs)
+    if any(folder.iterdir()) and not (folder / META).exists():
+        raise ValueError(f"{path} holds other files than a model; choose a new folder")
+    return folder
+
+
+def open_saved(path: str) -> Any:
+    """Load a model folder; never runs code from it."""
+    from nanwise.saving import load
+
+    if not Path(path).exists():
+        raise ValueError(f"{path}: no such model folder; nanwise fit and nanwise compare write one")
+    return load(path)
+
+
+def open_model(name: str) -> Any:
+    """Load a model folder, or import ``module:attribute`` with the current folder on the path."""
+    module, colon, attribute = name.partition(":")
+    if Path(name).exists() or not colon:
+        return open_saved(name)
+    return _attribute(_import(module), attribute, name)
+
+
+def _import(module: str) -> Any:
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"cannot import {module!r}: {error}") from error
+    finally:
+        sys.path.remove("")
+
+
+def _attribute(found: Any, path: str, name: str) -> Any:
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"{name}: the module has no attribute {path!r}")
+        found = getattr(found, part)
+    return found

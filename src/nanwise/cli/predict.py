@@ -1,0 +1,125 @@
+"""``nanwise predict``: a model and a file in, a file of predictions out, chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanwise.cli import options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@click.command("predict")
+@click.argument("model")
+@click.argument("data")
+@click.option("-o", "--out", required=True, help="File to write (CSV, TSV, Parquet).")
+@click.option("--proba", is_flag=True, help="Add a probability for each class.")
+@click.option("--keep", metavar="COLUMN", multiple=True, help="Carry a column over, e.g. an id.")
+@click.option(
+    "--chunk-rows",
+    type=click.IntRange(min=1),
+    default=50_000,
+    show_default=True,
+    help="Rows in memory at once.",
+)
+@options.quiet
+def command(
+    model: str,
+    data: str,
+    out: str,
+    proba: bool,
+    keep: tuple[str, ...],
+    chunk_rows: int,
+    quiet: bool,
+) -> None:
+    """Predict every row of the file DATA with the saved MODEL.
+
+    Rows keep their order. The file is read and written in chunks and may be larger than memory.
+    """
+    from nanwise.cli.files import output_file
+    from nanwise.cli.models import open_saved
+    from nanwise.cli.trouble import warn
+    from nanwise.cli.wording import counted
+    from nanwise.data.table import TableWriter, read_chunks
+
+    file = output_file(out, [Path(data)])
+    predictor = Predictor(open_saved(model), proba, keep)
+    with TableWriter(file) as writer:
+        for answer in predictor.answers(read_chunks(data, rows=chunk_rows), quiet):
+            writer.write(answer)
+    for note in predictor.notes:
+        warn(str(note))
+    click.echo(f"{file}: {counted(predictor.rows, 'prediction')}")
+
+
+class Predictor:
+    """A model that answers chunk by chunk and remembers what was odd about them.
+
+    Parameters
+    ----------
+    model : fitted model
+    proba : bool
+        Whether to add the probability of each class.
+    keep : sequence of str
+        Columns that are carried over.
+    """
+
+    def __init__(self, model: Any, proba: bool = False, keep: Iterable[str] = ()):
+        if not hasattr(model, "predict"):
+            raise ValueError(f"a saved {type(model).__name__} does not predict")
+        if proba and not hasattr(model, "predict_proba"):
+            raise ValueError("--proba: this model predicts numbers, not classes")
+        self.model = model
+        self.proba = proba
+        self.keep = list(keep)
+        self.rows = 0
+        self.notes: list[Any] = []
+
+    def answers(self, chunks: Iterable[pd.DataFrame], quiet: bool) -> Iterable[pd.DataFrame]:
+        """One frame of predictions for each chunk."""
+        from tqdm import tqdm
+
+        with tqdm(unit=" rows", unit_scale=True, disable=quiet) as bar:
+            for chunk in chunks:
+                yield self(chunk)
+                self.rows += len(chunk)
+                bar.update(len(chunk))
+
+    def __call__(self, chunk: pd.DataFrame) -> pd.DataFrame:
+        """Predictions of one chunk, in the order of its rows."""
+        kept = self._kept(chunk)
+        X = self._features(chunk)
+        answer = {"prediction": self.model.predict(X)}
+        if self.proba:
+            table = self.model.predict_proba(X)
+            answer |= {f"probability_{c}": table[:, j] for j, c in enumerate(self.model.classes_)}
+        twice = [name for name in kept.columns if name in answer]
+        if twice:
+            raise ValueError(f"--keep {twice[0]}: the output has a column of that name already")
+        return kept.assign(**answer)
+
+    def _kept(self, chunk: pd.DataFrame) -> pd.DataFrame:
+        from nanwise.cli.wording import nearest
+
+        for name in self.keep:
+            if name not in chunk.columns:
+                raise ValueError(f"--keep: no column is called {name!r}; {nearest(name, chunk)}")
+        return chunk[self.keep]
+
+    def _features(self, chunk: pd.DataFrame) -> pd.DataFrame:
+        """Columns as the model knows them; target and kept columns are not strangers."""
+        schema = getattr(self.model, "schema_", None)
+        if schema is None:
+            return chunk
+        from nanwise.data.schema import merge_notes
+
+        known = {getattr(self.model, "target", None), *self.keep} - set(schema.names)
+        checked, notes = schema.check(chunk.drop(columns=[n for n in chunk if n in known]))
+        # Merged at once: a long file must not gather a long list.
+        self.notes = merge_notes([*self.notes, *notes])
+        return checked

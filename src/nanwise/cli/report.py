@@ -1,0 +1,39 @@
+"""``nanwise report``: render the facts of a comparison again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+FACTS = "report.json"
+
+
+@click.command("report")
+@click.argument("source", metavar="DIR|report.json")
+@click.option("-o", "--out", metavar="DIR", help="Folder to write to instead of the one read.")
+def command(source: str, out: str | None) -> None:
+    """Write report.html and report.md again from the facts in report.json."""
+    from nanwise.cli.files import output_folder
+    from nanwise.report import write
+
+    path = Path(source) / FACTS if Path(source).is_dir() else Path(source)
+    facts = read_facts(path)
+    folder = output_folder(out or str(path.parent))
+    write(facts, folder)
+    click.echo(f"report: {folder / 'report.html'}")
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """The facts of a report, or an error that says what the file is not."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"there is no {path}; nanwise compare writes it into its folder") from None
+    except ValueError as error:  # not JSON, or not UTF-8
+        raise ValueError(f"{path} is not the report.json of a comparison: {error}") from error
+    if not isinstance(facts, dict):
+        raise ValueError(f"{path} is not the report.json of a comparison: no object at its top")
+    return facts

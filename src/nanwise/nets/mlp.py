@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nanwise.nn.sparse import Affine, Rows, rows_linear
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -74,7 +75,7 @@ class MLP(nn.Module):
                 layers.append(nn.Dropout(dropout))
         self.layers = nn.Sequential(*layers)
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: Tensor | Rows) -> Tensor:
         """Outputs (N, n_out), with several members (members, N, n_out)."""
         return self.layers(x)
 
@@ -98,14 +99,15 @@ class Affines(nn.Module):
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: Tensor | Rows) -> Tensor:
         """Apply every member to the shared input or to its own slice."""
         if isinstance(x, Tensor) and x.ndim == 3:
             return torch.baddbmm(self.bias, x, self.weight)
         members, n_in, n_out = self.weight.shape
         flat = self.weight.permute(0, 2, 1).reshape(members * n_out, n_in)
         bias = self.bias.reshape(-1)
-        return nn.functional.linear(x, flat, bias).unflatten(1, (members, n_out)).transpose(0, 1)
+        apply: Any = nn.functional.linear if isinstance(x, Tensor) else rows_linear
+        return apply(x, flat, bias).unflatten(1, (members, n_out)).transpose(0, 1)
 
     def extra_repr(self) -> str:
         """Shape, for ``repr``."""
@@ -114,7 +116,7 @@ class Affines(nn.Module):
 
 
 def _affine(n_in: int, n_out: int, members: int) -> nn.Module:
-    return nn.Linear(n_in, n_out) if members == 1 else Affines(n_in, n_out, members)
+    return Affine(n_in, n_out) if members == 1 else Affines(n_in, n_out, members)
 
 
 def _check(

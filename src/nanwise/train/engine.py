@@ -78,8 +78,8 @@ def _rank() -> int:
         return torch.distributed.get_rank()
     if "RANK" not in os.environ:
         raise ValueError(
-            f"WORLD_SIZE={os.environ['WORLD_SIZE']} says that several processes train together, but "
-            "RANK is not set; start them with torchrun, or unset WORLD_SIZE"
+            f"WORLD_SIZE={os.environ['WORLD_SIZE']} says that several processes train together, "
+            "but RANK is not set; start them with torchrun, or unset WORLD_SIZE"
         )
     return int(os.environ["RANK"])
 

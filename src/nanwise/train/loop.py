@@ -126,8 +126,8 @@ class _Run:
         )
         self.optimizer = make_optimizer(plan, module.parameters())
         self.schedule = Schedule(plan, self.optimizer, self.batches.steps)
-        # Fabric answers `training_step` with the bare method on one device and with a detour through
-        # DDP's forward on several. Bound once: looking it up costs more than some of the layers.
+        # Fabric answers `training_step` with the bare method on one device and with a detour
+        # through DDP's forward on several. Bound once: looking it up costs more than a small layer.
         wrapped, self.stepper = fabric.setup(module, self.optimizer)
         self.step = wrapped.training_step
         self.history: History = []

@@ -37,7 +37,7 @@ def make_optimizer(plan: Plan, parameters: Iterable[nn.Parameter]) -> torch.opti
 
 
 class Schedule:
-    """The plan's learning rate over time; ``step`` after every batch, ``epoch`` after every epoch."""
+    """The plan's learning rate over time: ``step`` after a batch, ``epoch`` after an epoch."""
 
     def __init__(self, plan: Plan, optimizer: torch.optim.Optimizer, steps: int) -> None:
         self.each_step = plan.schedule == "onecycle"

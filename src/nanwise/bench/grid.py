@@ -10,7 +10,7 @@ import numpy as np
 
 from nanwise.bench.case import Case
 from nanwise.bench.table import Table
-from nanwise.errors import DataError
+from nanwise.data.split import folds
 from nanwise.registry import Method, find, known
 
 KINDS = ("treatment", "predictor")
@@ -76,42 +76,17 @@ def cases(
 
 def split(table: Table, case: Case) -> tuple[np.ndarray, np.ndarray]:
     """Training and test rows of a case; the same for every method."""
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    folds = case.protocol["folds"]
-    repeat, fold = divmod(case.fold, folds)
-    kind = StratifiedKFold if table.task == "classification" else KFold
-    splitter = kind(folds, shuffle=True, random_state=case.seed + repeat)
-    return list(splitter.split(np.zeros(len(table.y)), table.y))[fold]
+    repeat, fold = divmod(case.fold, case.protocol["folds"])
+    return folds(table.y, table.task, case.protocol["folds"], seed=case.seed + repeat)[fold]
 
 
-def check_folds(table: Table, folds: int, repeats: int) -> None:
+def check_folds(table: Table, count: int, repeats: int) -> None:
     """Refuse what cannot be split; note what can only be split badly."""
-    if folds < 2 or repeats < 1:
-        raise ValueError(f"need folds >= 2 and repeats >= 1, got {folds} and {repeats}")
-    rows = len(table.y)
-    if rows < folds:
-        raise DataError(
-            f"{rows} rows with a target cannot be split into {folds} folds; "
-            f"use at most {rows} folds, or more data"
-        )
-    if table.task == "classification":
-        _check_classes(table, folds)
-
-
-def _check_classes(table: Table, folds: int) -> None:
-    names, counts = np.unique(table.y, return_counts=True)
-    if counts.max() < folds:
-        raise DataError(
-            f"no class of {table.target!r} has as many rows as there are folds ({folds}; the most "
-            f"frequent has {counts.max()}); use fewer folds, or task='regression' if the target "
-            "is a number"
-        )
-    rare = [str(name) for name in names[counts < folds]]
-    if rare:
-        table.notes.append(
-            f"fewer rows than folds in class {', '.join(rare[:5])}: it is absent from some folds"
-        )
+    if count < 2 or repeats < 1:
+        raise ValueError(f"need folds >= 2 and repeats >= 1, got {count} and {repeats}")
+    note = folds(table.y, table.task, count).note
+    if note:
+        table.notes.append(note)
 
 
 def until(deadline: float | None, items: Iterable[Case]) -> Iterator[Case]:

@@ -68,14 +68,13 @@ def _target(table: Table) -> dict[str, Any]:
 
 
 def _columns(table: Table, observed: np.ndarray) -> list[dict[str, Any]]:
-    kinds = {column.name: column.kind for column in table.schema.columns}
     return [
         {
             "name": str(name),
-            "kind": kinds.get(name, "unknown"),
+            "kind": table.schema[name].kind,
             "missing": float(1 - observed[:, place].mean()),
             "distinct": int(table.X[name].nunique()),
-            "summary": _summary(table.X[name].dropna(), kinds.get(name, "unknown")),
+            "summary": _summary(table.X[name].dropna(), table.schema[name].kind),
         }
         for place, name in enumerate(table.X.columns)
     ]

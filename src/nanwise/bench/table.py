@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,14 +51,9 @@ class Table:
     def fingerprint(self) -> str:
         """Hash of values, names, kinds of columns, target and task; equal on every machine."""
         pandas = need("pandas", "cli")
-        cells = hashlib.sha256()
-        for column in (*self.X.columns, None):
-            values = self.y if column is None else self.X[column].to_numpy()
-            hashed = pandas.util.hash_array(np.asarray(values, dtype=_hashable(values)))
-            cells.update(hashed.tobytes())
-        names = [str(name) for name in self.X.columns]
-        facts = [names, self.schema.to_dict(), self.target, self.task, cells.hexdigest()]
-        return digest(facts)
+        cells = hashlib.sha256(pandas.util.hash_pandas_object(self.X, index=False).to_numpy())
+        cells.update(pandas.util.hash_array(_hashable(self.y)))
+        return digest([self.schema.to_dict(), self.target, self.task, cells.hexdigest()])
 
 
 def read(source: Any, target: str, task: str = "auto", schema: Any = None) -> Table:
@@ -72,17 +66,20 @@ def read(source: Any, target: str, task: str = "auto", schema: Any = None) -> Ta
         Name of the target column.
     task : {"auto", "classification", "regression"}
     schema : Schema, mapping of column name to kind, or path of a JSON file, optional
-        Kinds of columns; what is not said is inferred.
+        Kinds of columns; what is not said is inferred (:meth:`nanwise.data.schema.Schema.infer`).
     """
+    from nanwise.data.schema import Schema
     from nanwise.data.table import infer_task, split_target
 
     if task not in TASKS:
         raise ValueError(f"task must be one of {TASKS}, got {task!r}")
     frame, name = _frame(source)
     X, y, dropped = split_target(frame, target)
-    y = np.asarray(y)
+    found = Schema.infer(X, overrides=schema, target=target)
+    X, notes = found.check(X)
     task = infer_task(y) if task == "auto" else task
-    table = Table(X, _target(y, task, target), task, _schema(schema, X), target, name, dropped)
+    table = Table(X, _target(np.asarray(y), task, target), task, found, target, name, dropped)
+    table.notes += [str(note) for note in (*found.notes, *notes)]
     _refuse_constant(table)
     if dropped:
         table.notes.append(f"{dropped} rows without a value of {target!r} were left out")
@@ -94,41 +91,26 @@ def _frame(source: Any) -> tuple[Any, str]:
         from nanwise.data.table import read_table
 
         return read_table(source), Path(source).name
-    if hasattr(source, "to_pandas"):  # polars, pyarrow
-        return source.to_pandas(), "data frame"
-    if hasattr(source, "iloc") and hasattr(source, "columns"):
-        return source, "data frame"
-    raise TypeError(f"compare takes a path or a data frame, got {type(source).__name__}")
-
-
-def _schema(given: Any, X: Any) -> Any:
-    from nanwise.data.schema import Schema
-
-    if given is None:
-        return Schema.infer(X)
-    if isinstance(given, str | os.PathLike):
-        return Schema.read(given)
-    if isinstance(given, Mapping):
-        return Schema.infer(X, overrides=given)
-    return given
+    return source, "data frame"
 
 
 def _target(y: np.ndarray, task: str, name: str) -> np.ndarray:
     if task == "classification":
-        return y.astype(str) if y.dtype.kind == "O" else y
+        return _tidy_classes(y)
     try:
-        return y.astype(float)
+        y = y.astype(float)
     except (TypeError, ValueError) as error:
         raise DataError(
             f"the target {name!r} of a regression must be numeric, got for example {y[0]!r}; "
             "choose task='classification' or another target"
         ) from error
+    if np.isinf(y).any():
+        raise DataError(f"the target {name!r} is infinite in {np.isinf(y).sum()} rows")
+    return y
 
 
 def _refuse_constant(table: Table) -> None:
     distinct = np.unique(table.y)
-    if len(distinct) == 0:
-        raise DataError(f"no row has a value of the target {table.target!r}")
     if len(distinct) == 1:
         raise DataError(
             f"the target {table.target!r} has one value only, {distinct[0]!r}, in all "
@@ -136,7 +118,12 @@ def _refuse_constant(table: Table) -> None:
         )
 
 
-def _hashable(values: Any) -> Any:
-    """Objects are hashed by their text, so that mixed types and missing marks are no obstacle."""
-    kind = getattr(values, "dtype", np.dtype(object)).kind
-    return str if kind in "OUST" else None
+def _tidy_classes(y: np.ndarray) -> np.ndarray:
+    """Texts as texts; whole numbers as integers, also when gaps in the file made them floats."""
+    if y.dtype.kind not in "fiub":
+        return y.astype(str)
+    return y.astype(np.int64) if y.dtype.kind == "f" and (y == np.rint(y)).all() else y
+
+
+def _hashable(y: np.ndarray) -> np.ndarray:
+    return y.astype(object) if y.dtype.kind == "U" else y

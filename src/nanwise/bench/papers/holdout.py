@@ -9,6 +9,7 @@ import numpy as np
 
 from nanwise.bench.case import Case, Record
 from nanwise.bench.run import Measured, fit_and_score, record
+from nanwise.data.split import holdout
 
 
 def run_holdout(case: Case) -> Record:
@@ -32,7 +33,7 @@ def _measure(case: Case) -> Measured:
 
     X, y, task = _data(case)
     X, group = _hide(X, case)
-    train, test = _split(y, task, case)
+    train, test = holdout(y, task, case.protocol["test"], seed=case.seed)
     model = make_estimator(case.method, task, case.params, case.seed)
     found = fit_and_score(model, (X[train], y[train]), (X[test], y[test]), task)
     if task == "classification":
@@ -66,17 +67,6 @@ def _hide(X: np.ndarray, case: Case) -> tuple[np.ndarray, np.ndarray | None]:
     if case.hide["mechanism"] == "groups":
         return groups(X, random_state=case.seed, **settings)
     return ampute(X, mechanism=case.hide["mechanism"], random_state=case.seed, **settings), None
-
-
-def _split(y: np.ndarray, task: str, case: Case) -> list[np.ndarray]:
-    from sklearn.model_selection import train_test_split
-
-    return train_test_split(
-        np.arange(len(y)),
-        test_size=case.protocol["test"],
-        random_state=case.seed,
-        stratify=y if task == "classification" else None,
-    )
 
 
 def _outputs_by_group(model: Any, X: np.ndarray, group: np.ndarray, task: str) -> dict[str, float]:

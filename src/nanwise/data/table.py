@@ -1,0 +1,236 @@
+"""Tables in files: read whole or in chunks, write so that no half-written file is ever seen."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nanwise.data.frames import as_frame, listed, refuse_twice
+from nanwise.data.parse import MARKERS, distinct, numbers_of, used
+from nanwise.data.sniff import Format, explain_encoding, is_parquet, open_bytes, sniff, told
+from nanwise.data.writing import TableWriter, write_table
+from nanwise.errors import DataError, need
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableWriter", "infer_task", "read_chunks", "read_table", "split_target", "write_table"]
+
+#: integers with at most this many different values, each three times on average, are classes
+FEW_CLASSES = 20
+_DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d+)$")
+
+
+def read_table(
+    path: str | PathLike[str], *, sep: str | None = None, encoding: str | None = None
+) -> pd.DataFrame:
+    """Read a table: CSV, TSV or other delimited text (gzip too), or Parquet.
+
+    Parameters
+    ----------
+    path : path
+        The content decides what it is, not the name.
+    sep : str, optional
+        The delimiter; found among comma, semicolon, tab and bar when not given. In files with
+        semicolon, tab or bar, a decimal comma is recognised.
+    encoding : str, optional
+        UTF-8 (a byte order mark is allowed) when not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Gaps are NaN. Empty cells, NA, N/A, NaN, null, None, ? and - are gaps.
+
+    Raises
+    ------
+    DataError
+        One line that says what is wrong with the file and what to do.
+    """
+    path = Path(path)
+    if is_parquet(path):
+        return _read_parquet(path)
+    form = sniff(path, sep, encoding)
+    with _telling(path, form), open_bytes(path, form.gzipped) as file:
+        frame = _text_reader(file, form, low_memory=False)
+    if not len(frame):
+        raise DataError(f"{path} has a header but no rows")
+    return _tidy(frame)
+
+
+def read_chunks(
+    path: str | PathLike[str],
+    rows: int = 50_000,
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> Iterator[pd.DataFrame]:
+    """Read a table piece by piece, for files larger than memory.
+
+    The same rules as in :func:`read_table`, but the cells of text files stay text, so that a column
+    has one dtype in all chunks; :meth:`nanwise.data.schema.Schema.check` converts them. The index
+    goes on from chunk to chunk.
+    """
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows}")
+    path = Path(path)
+    start = 0
+    parquet = is_parquet(path)
+    chunks = _parquet_chunks(path, rows) if parquet else _text_chunks(path, rows, sep, encoding)
+    for chunk in chunks:
+        chunk.index = range(start, start + len(chunk))
+        start += len(chunk)
+        yield chunk
+    if not start:
+        raise DataError(f"{path} has a header but no rows")
+
+
+def split_target(frame: Any, target: str) -> tuple[pd.DataFrame, pd.Series, int]:
+    """Features, target, and how many rows were dropped because their target is missing."""
+    frame = as_frame(frame)
+    if target not in frame.columns:
+        near = difflib.get_close_matches(target, list(frame.columns), n=3)
+        hint = (
+            f"did you mean {listed(near)}?" if near else f"there are: {listed(frame.columns, 10)}"
+        )
+        raise DataError(f"no column is called {target!r}; {hint}")
+    there = (distinct(frame[target])[0] >= 0) & frame[target].notna().to_numpy()
+    if not there.any():
+        raise DataError(f"the target {target!r} has no value in any row")
+    kept = frame[there]
+    return kept.drop(columns=target), kept[target], int((~there).sum())
+
+
+def infer_task(y: Any) -> Literal["classification", "regression"]:
+    """Classes or numbers?
+
+    Classification: text, truth values, categories; numbers with two different values; integers
+    (also stored as floats) with at most 20 different values that occur three times on average.
+    Regression: all other numbers. Gaps are not looked at.
+    """
+    pd = need("pandas", "cli")
+    column = y if isinstance(y, pd.Series) else as_frame({"y": _flat(y)})["y"]
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        raise DataError("a date cannot be a target; turn it into a number, such as days from today")
+    if pd.api.types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
+        return "classification"
+    codes, cells = distinct(column)
+    values = numbers_of([cells[k] for k in used(codes, cells)])
+    if np.isnan(values).any() or len(values) <= 2:
+        return "classification"
+    whole = bool((values == np.rint(values)).all())
+    few = len(values) <= min(FEW_CLASSES, (codes >= 0).sum() / 3)
+    return "classification" if whole and few else "regression"
+
+
+def _flat(y: Any) -> Any:
+    if hasattr(y, "to_list"):
+        return y.to_list()
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise DataError(f"a target has one axis, got shape {y.shape}")
+    return y
+
+
+def _text_reader(file: Any, form: Format, **options: Any) -> Any:
+    pd = need("pandas", "cli")
+    return pd.read_csv(
+        file,
+        sep=form.sep,
+        encoding=form.encoding,
+        decimal=form.decimal,
+        na_values=sorted(MARKERS),
+        keep_default_na=False,
+        skipinitialspace=True,
+        index_col=False,
+        **options,
+    )
+
+
+@contextmanager
+def _telling(path: Path, form: Format) -> Iterator[None]:
+    """DataErrors of one line for everything a text file can be wrong in."""
+    pd = need("pandas", "cli")
+    try:
+        with told(path), warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            yield
+    except UnicodeDecodeError as error:
+        raise explain_encoding(path, form) from error
+    except pd.errors.ParserWarning as error:
+        raise DataError(
+            f"{path}: rows have more cells than the {len(form.header)} names in the header; "
+            "is a name, or the whole header, missing?"
+        ) from error
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        raise DataError(f"{path} is not a regular table: {reason}") from error
+
+
+def _text_chunks(
+    path: Path, rows: int, sep: str | None, encoding: str | None
+) -> Iterator[pd.DataFrame]:
+    form = sniff(path, sep, encoding)
+    file = None
+    try:
+        with _telling(path, form):
+            file = open_bytes(path, form.gzipped)
+            reader = _text_reader(file, form, dtype=str, chunksize=rows)
+        while True:
+            with _telling(path, form):
+                chunk = next(reader, None)
+            if chunk is None:
+                return
+            yield chunk if form.decimal == "." else _with_points(chunk)
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _with_points(chunk: pd.DataFrame) -> pd.DataFrame:
+    """Text cells such as 1,5 as 1.5, the way ``decimal=","`` does it for numbers."""
+    return chunk.apply(lambda cells: cells.str.replace(_DECIMAL_COMMA, r"\1.\2", regex=True))
+
+
+def _tidy(frame: pd.DataFrame) -> pd.DataFrame:
+    """Cut blanks off texts; a column that is then numbers throughout becomes numeric."""
+    for name in frame.columns[[dtype.kind in "OUT" for dtype in frame.dtypes]]:
+        stripped = frame[name].str.strip()
+        if stripped.equals(frame[name]):
+            continue
+        stripped = stripped.mask(stripped.isin(MARKERS))
+        codes, cells = distinct(stripped)
+        values = numbers_of(cells)
+        numeric = not np.isnan(values[used(codes, cells)]).any()
+        frame[name] = np.append(values, np.nan)[codes] if numeric else stripped
+    return frame
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    pd = need("pandas", "cli")
+    chunks = list(_parquet_chunks(path, 1_000_000))
+    if not sum(map(len, chunks)):
+        raise DataError(f"{path} has columns but no rows")
+    return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
+
+
+def _parquet_chunks(path: Path, rows: int) -> Iterator[pd.DataFrame]:
+    parquet = need("pyarrow.parquet", "cli")
+    lib = need("pyarrow", "cli")
+    try:
+        with told(path), open(path, "rb") as handle:
+            file = parquet.ParquetFile(handle)
+            refuse_twice(file.schema_arrow.names, str(path))
+            for batch in file.iter_batches(batch_size=rows):
+                yield batch.to_pandas()
+    except lib.ArrowException as error:
+        raise DataError(
+            f"{path} is a damaged Parquet file: {str(error).splitlines()[0]}"
+        ) from error

@@ -58,6 +58,7 @@ class App(click.Group):
 
 
 @click.group(
+    "nanwise",
     cls=App,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Start with:  nanwise compare pima   (a bundled table with real gaps)",

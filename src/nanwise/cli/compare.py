@@ -31,13 +31,7 @@ if TYPE_CHECKING:
     help="Start no fit later.",
 )
 @options.jobs()
-@click.option(
-    "--backend",
-    type=click.Choice(("loky", "dask")),
-    default="loky",
-    show_default=True,
-    help="Processes of this machine, or a dask cluster.",
-)
+@options.backend
 @options.settings
 @options.schema
 @options.seed

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -75,15 +73,6 @@ def output_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
         raise ValueError(f"{path} is {what}, not a folder; choose another name")
     _make_folder(folder)
     return folder
-
-
-@contextmanager
-def renamed_into(target: Path) -> Iterator[Path]:
-    """A name beside ``target`` to write to; renamed to ``target`` when all went well."""
-    with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        draft = Path(folder) / target.name
-        yield draft
-        os.replace(draft, target)
 
 
 def _open(data: str) -> Table:

@@ -23,10 +23,10 @@ def model_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
 
 def open_saved(path: str) -> Any:
     """Load a model folder; never runs code from it."""
-    from nanwise.saving import load
-
     if not Path(path).exists():
         raise ValueError(f"{path}: no such model folder; nanwise fit and nanwise compare write one")
+    from nanwise.saving import load
+
     return load(path)
 
 

@@ -29,6 +29,13 @@ settings = click.option(
     metavar="NAME=VALUE",
     help="A parameter, e.g. hidden=128,128 or plan.epochs=50; may be given several times.",
 )
+backend = click.option(
+    "--backend",
+    type=click.Choice(("loky", "dask")),
+    default="loky",
+    show_default=True,
+    help="Processes of this machine, or a dask cluster.",
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 
 

@@ -15,15 +15,18 @@ FACTS = "report.json"
 @click.argument("source", metavar="DIR|report.json")
 @click.option("-o", "--out", metavar="DIR", help="Folder to write to instead of the one read.")
 def command(source: str, out: str | None) -> None:
-    """Write report.html and report.md again from the facts in report.json."""
+    """Write the .html and .md of a report again from the facts in its .json.
+
+    Also for the stress.json of nanwise stress and the .json of nanwise reproduce.
+    """
     from nanwise.cli.files import output_folder
     from nanwise.report import write
 
     path = Path(source) / FACTS if Path(source).is_dir() else Path(source)
     facts = read_facts(path)
     folder = output_folder(out or str(path.parent))
-    write(facts, folder)
-    click.echo(f"report: {folder / 'report.html'}")
+    written = write(facts, folder, name=path.stem)
+    click.echo(f"report: {written['html']}")
 
 
 def read_facts(path: Path) -> dict[str, Any]:

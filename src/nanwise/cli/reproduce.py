@@ -2,23 +2,98 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from nanwise.cli import options
 
 SCALES = ("smoke", "laptop", "paper")
+SIGNS = {"within": "=", "above": "↑", "below": "↓"}
 
 
 @click.command("reproduce")
 @click.argument("table", metavar="[ID]", required=False)
 @click.option(
-    "--scale", type=click.Choice(SCALES), default="laptop", show_default=True, help="Sizes only."
+    "--scale",
+    type=click.Choice(SCALES),
+    default="laptop",
+    show_default=True,
+    help="Sizes and number of runs; never the method.",
 )
+@click.option("--only", metavar="A,B", help="Only these rows and columns of the table.")
 @options.jobs()
-@click.option("--out", metavar="DIR", help="Folder for results; default: reproduced/ID.")
+@options.backend
+@click.option("--out", metavar="DIR", default="reproduced", show_default=True, help="Results.")
 @options.quiet
 @click.pass_context
-def command(
-    ctx: click.Context, table: str | None, scale: str, jobs: int, out: str | None, quiet: bool
-) -> None:
-    """Compute a published table again, or list the tables there are."""
+def command(ctx: click.Context, table: str | None, scale: str, out: str, **given: Any) -> None:
+    """Compute the published table called ID again, or list the tables there are."""
+    if table is None:
+        _list()
+        return
+    from nanwise.bench.reproduce import reproduce
+    from nanwise.cli.files import output_folder
+    from nanwise.cli.trouble import RESUME
+    from nanwise.cli.wording import names
+    from nanwise.report import write
+
+    _refuse_unknown(table)
+    folder = output_folder(out)
+    ctx.meta[RESUME] = f"finished runs are kept in {folder}: the same command again goes on there"
+    facts = reproduce(
+        table,
+        scale=scale,
+        jobs=given["jobs"],
+        backend=given["backend"],
+        out=folder,
+        only=names(given["only"]),
+        progress=not given["quiet"],
+    )
+    written = write(facts, folder, name=table.replace("/", "-"))
+    _tell(facts)
+    click.echo(f"report: {written['html']}")
+
+
+def _list() -> None:
+    from nanwise.bench.reproduce import known_tables
+    from nanwise.cli import show
+
+    show.table(("id", "title"), ((t["id"], t["title"]) for t in known_tables()))
+    click.echo("Compute one: nanwise reproduce ID [--scale smoke]")
+
+
+def _refuse_unknown(name: str) -> None:
+    from nanwise.bench.reproduce import known_tables
+    from nanwise.cli.wording import nearest
+
+    there = [facts["id"] for facts in known_tables()]
+    if name not in there:
+        raise ValueError(f"no table is called {name!r}; {nearest(name, there, most=20)}")
+
+
+def _tell(facts: dict[str, Any]) -> None:
+    """Rows and columns as printed in the paper; the published figure stands in brackets."""
+    from nanwise.cli import show
+    from nanwise.cli.trouble import warn
+
+    rows = ([row["name"], *map(_cell, row["cells"])] for row in facts["rows"])
+    show.table(
+        ["", *facts["columns"]], rows, title=f"{facts['title']} ({facts['metric']['label']})"
+    )
+    click.echo("ours ± 95 % (published); = within the published interval, ↑ above, ↓ below")
+    for line in dict.fromkeys(c["error"] for r in facts["rows"] for c in r["cells"] if c["error"]):
+        warn(line)
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    ours, published = _pair(cell["ours"]), _pair(cell["published"])
+    beside = f" ({published})" if published else ""
+    return f"{ours or '–'}{beside} {SIGNS.get(cell['verdict'], '')}".rstrip()
+
+
+def _pair(figure: dict[str, Any] | None) -> str:
+    if figure is None:
+        return ""
+    half = "" if figure["ci"] is None else f" ± {figure['ci']:.2g}"
+    return f"{figure['mean']:.3g}{half}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +10,6 @@ from nanwise.cli import options
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from nanwise.stress_test.result import StressResult
 
 
 @click.command("stress")
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
     help="How values are hidden; see nanwise ampute --help.",
 )
 @click.option("--repeats", type=click.IntRange(min=1), default=50, show_default=True, help="Draws.")
-@click.option("-o", "--out", metavar="DIR", help="Write stress.json and stress.png there.")
+@click.option("-o", "--out", metavar="DIR", help="Write stress.html, .md and .json there.")
 @options.seed
 def command(
     model: str,
@@ -46,6 +42,7 @@ def command(
     """
     from nanwise.cli.files import open_any, output_folder
     from nanwise.cli.models import open_model
+    from nanwise.report import write
     from nanwise.stress_test.run import stress
 
     frame, _ = open_any(data)
@@ -55,8 +52,8 @@ def command(
     result = stress(fitted, X, y, mechanism=mechanism, repeats=repeats, random_state=seed)
     click.echo(repr(result))
     if folder is not None:
-        _write(result, folder)
-        click.echo(f"written: {folder / 'stress.json'}, {folder / 'stress.png'}")
+        written = write(result.facts, folder, name="stress")
+        click.echo(f"report: {written['html']}")
 
 
 def _features(model: Any, frame: pd.DataFrame, target: str | None) -> tuple[pd.DataFrame, Any]:
@@ -86,12 +83,3 @@ def _checked(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
     for note in notes:
         warn(str(note))
     return frame
-
-
-def _write(result: StressResult, folder: Path) -> None:
-    from nanwise.cli.files import renamed_into
-
-    with renamed_into(folder / "stress.json") as draft:
-        draft.write_text(json.dumps(result.facts, indent=1), encoding="utf-8")
-    with renamed_into(folder / "stress.png") as draft:
-        result.plot().savefig(draft, dpi=120)

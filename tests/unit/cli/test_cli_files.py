@@ -46,18 +46,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
         files.output_folder(str(tmp_path))
 
 
-def test_renamed_into_leaves_the_old_file_when_writing_fails(tmp_path):
-    target = tmp_path / "x.json"
-    target.write_text("old")
-    with pytest.raises(TypeError), files.renamed_into(target) as draft:
-        draft.write_text(None)
-    assert target.read_text() == "old"
-    with files.renamed_into(target) as draft:
-        draft.write_text("new")
-    assert target.read_text() == "new"
-    assert os.listdir(tmp_path) == ["x.json"]
-
-
 def test_model_folder_does_not_bury_other_files(tmp_path):
     assert model_folder(str(tmp_path / "new")).is_dir()
     (tmp_path / "thesis.tex").write_text("")

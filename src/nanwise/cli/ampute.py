@@ -9,6 +9,9 @@ import click
 from nanwise.cli import options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
     import pandas as pd
 
 MECHANISMS = ("mcar", "mar", "mnar", "quantile")
@@ -41,36 +44,46 @@ def command(
     mnar      depending on the value that is hidden
     quantile  the largest or smallest values of a column
     """
+    import numpy as np
+
     from nanwise.cli.files import open_any, output_file
     from nanwise.cli.wording import names
-    from nanwise.data.ampute import ampute
+    from nanwise.data.ampute import held_cells, hide_cells
     from nanwise.data.table import write_table
 
     frame, path = open_any(data)
     file = output_file(out, [path])
-    chosen = _columns(frame, names(columns), target)
-    hidden = frame.copy()
-    # Only the chosen columns are handed over: the others need not even be numbers.
-    hidden[chosen] = ampute(frame[chosen], share=share, mechanism=mechanism, random_state=seed)
-    write_table(hidden, file)
-    _tell(frame[chosen], hidden[chosen], file)
+    wanted = _columns(frame, names(columns), target)
+    held = np.zeros(frame.shape, dtype=bool)
+    features = [name != target for name in frame.columns]
+    held[:, features] = held_cells(frame.loc[:, features], share, mechanism, wanted, seed)
+    write_table(hide_cells(_as_written(frame, path), held), file)
+    _tell(frame, held, file)
 
 
-def _columns(frame: pd.DataFrame, wanted: list[str] | None, target: str | None) -> list[str]:
+def _columns(frame: pd.DataFrame, wanted: list[str] | None, target: str | None) -> list[str] | None:
+    """The columns asked for, without the target; None: all."""
     from nanwise.cli.wording import nearest
 
     for name in [*(wanted or ()), *([target] if target else ())]:
         if name not in frame.columns:
             raise ValueError(f"no column is called {name!r}; {nearest(name, frame.columns)}")
-    chosen = [name for name in (wanted or frame.columns) if name != target]
-    if not chosen:
-        raise ValueError("no column is left to hide values in")
-    return chosen
+    if wanted == [target]:
+        raise ValueError("--columns names the target only, which is kept whole")
+    return wanted and [name for name in wanted if name != target]
 
 
-def _tell(before: pd.DataFrame, after: pd.DataFrame, file: object) -> None:
-    gone = int(after.isna().to_numpy().sum()) - int(before.isna().to_numpy().sum())
-    click.echo(
-        f"{file}: hid {gone:,} of {before.size:,} cells; "
-        f"{after.isna().to_numpy().mean():.1%} are missing now"
-    )
+def _as_written(frame: pd.DataFrame, path: Path | None) -> pd.DataFrame:
+    """The cells as they stand in the file: 6 stays 6 and does not become 6.0."""
+    if path is None:
+        return frame
+    import pandas as pd
+
+    from nanwise.data.table import read_chunks
+
+    return pd.concat(list(read_chunks(path)))
+
+
+def _tell(frame: pd.DataFrame, held: np.ndarray, file: Path) -> None:
+    missing = (frame.isna().to_numpy() | held).mean()
+    click.echo(f"{file}: hid {held.sum():,} of {held.size:,} cells; {missing:.1%} are missing now")

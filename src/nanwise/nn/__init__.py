@@ -1,15 +1,10 @@
-"""Layers for data with gaps. Needs torch and numpy only."""
+"""Layers for data with gaps; their functions are in :mod:`nanwise.nn.functional`.
+
+Loads torch and numpy only.
+"""
 
 from nanwise.nn import functional
 from nanwise.nn.fill import Constant, Indicator, Plain, Rate, Zero
-from nanwise.nn.functional import (
-    masked_linear,
-    normalize_connections,
-    observed_counts,
-    sn_dropout,
-    sn_linear,
-    sparsity_norm,
-)
 from nanwise.nn.masked import Masked
 from nanwise.nn.sn_dropout import SNDropout
 from nanwise.nn.sn_linear import SNLinear
@@ -29,11 +24,5 @@ __all__ = [
     "SparsityNorm",
     "Zero",
     "functional",
-    "masked_linear",
-    "normalize_connections",
-    "observed_counts",
     "rows_linear",
-    "sn_dropout",
-    "sn_linear",
-    "sparsity_norm",
 ]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from nanwise.missing import Observed
-from nanwise.nn.gaps import split
+from nanwise.nn.gaps import check_floating, split
 from nanwise.nn.sparse import Rows
 
 
@@ -52,7 +52,9 @@ class Plain(_Fill):
 
     def forward(self, x: Tensor | Observed, observed: Tensor | None = None) -> Tensor:
         """``x`` itself."""
-        return x.values if isinstance(x, Observed) else x
+        values = x.values if isinstance(x, Observed) else x
+        check_floating(values)
+        return values
 
 
 class Rate(_Fill):

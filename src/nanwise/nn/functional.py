@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,25 +23,13 @@ __all__ = [
 ]
 
 
-@overload
-def sparsity_norm(
-    x: Rows, observed: None = ..., *, K: float | Tensor, power: float | Tensor = ...
-) -> Rows: ...
-@overload
-def sparsity_norm(
-    x: Tensor | Observed,
-    observed: Tensor | None = ...,
-    *,
-    K: float | Tensor,
-    power: float | Tensor = ...,
-) -> Tensor: ...
 def sparsity_norm(
     x: Tensor | Observed | Rows,
     observed: Tensor | None = None,
     *,
     K: float | Tensor,
     power: float | Tensor = 1.0,
-) -> Tensor | Rows:
+) -> Any:
     r"""Fill gaps with 0 and scale each vector by :math:`(K / \max(n, 1))^{power}`.
 
     ``n`` is the number of values observed in the vector, that is along the last axis.
@@ -70,7 +58,10 @@ def sparsity_norm(
         number = x.counts().to(x.values.dtype)
         return x._replace(values=x.values * x.spread(_scale(number, K, power)))
     values, present = split(x, observed)
-    return values * _scale(counts(present), K, power).to(values.dtype)
+    scale = _scale(counts(present), K, power).to(values.dtype)
+    if isinstance(x, Observed) or scale.requires_grad:
+        return values * scale
+    return values.mul_(scale)  # ``split`` made a new tensor; a second one would cost a pass
 
 
 def sn_linear(
@@ -151,7 +142,7 @@ def sn_dropout(
 
 
 def masked_linear(x: Tensor, weight: Tensor, bias: Tensor | None, connections: Tensor) -> Tensor:
-    """``x @ (weight * connections).T + bias``; ``connections`` (out, in) is 0 without a connection."""
+    """``x @ (weight * connections).T + bias``; ``connections`` (out, in) is 0 where none is."""
     return F.linear(x, weight * connections, bias)
 
 

@@ -40,11 +40,7 @@ def split(x: Tensor | Observed, observed: Tensor | None = None) -> tuple[Tensor,
     """
     if isinstance(x, Observed):
         return x.values, as_number(x.observed, x.values.dtype)
-    if not isinstance(x, Tensor):
-        raise TypeError(
-            f"a layer takes a tensor, Observed or Rows, got {type(x).__name__}; "
-            "turn arrays into tensors with torch.as_tensor"
-        )
+    check_floating(x)
     if observed is None:
         return without_nan(x), _not_nan(x)
     if observed.shape != x.shape:
@@ -52,7 +48,7 @@ def split(x: Tensor | Observed, observed: Tensor | None = None) -> tuple[Tensor,
             f"observed has shape {tuple(observed.shape)}, the values {tuple(x.shape)}; "
             "both must be equal"
         )
-    present = _not_nan(x) * as_number(observed, x.dtype)
+    present = _not_nan(x).mul_(as_number(observed, x.dtype))
     # Infinite garbage times 0 is NaN, so whatever stands in a gap leaves as NaN and then as 0.
     return without_nan(x * present), present
 
@@ -74,6 +70,17 @@ def counts(present: Tensor) -> Tensor:
     """
     low = present.dtype in (torch.float16, torch.bfloat16)
     return present.sum(-1, keepdim=True, dtype=torch.float32 if low else None)
+
+
+def check_floating(x: Any) -> None:
+    """Raise a TypeError for anything but a floating tensor."""
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"this layer takes a tensor or Observed, got {type(x).__name__}; "
+            "turn arrays into tensors with torch.as_tensor"
+        )
+    if not x.is_floating_point():
+        raise TypeError(f"a layer takes floating tensors, got {x.dtype}; convert with x.float()")
 
 
 def _not_nan(x: Tensor) -> Any:

@@ -22,8 +22,8 @@ class SNDropout(nn.Module):
 
     Notes
     -----
-    For hidden activations: a NaN is no gap here but is passed on, so that a network that diverges is
-    noticed. Gaps are told by ``observed``; they become 0, and only observed units are counted.
+    For hidden activations: a NaN is no gap here but is passed on, so that a network that diverges
+    is noticed. Gaps are told by ``observed``; they become 0, and only observed units are counted.
     """
 
     def __init__(self, p: float = 0.5) -> None:

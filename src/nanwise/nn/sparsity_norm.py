@@ -117,7 +117,7 @@ class SparsityNorm(nn.Module):
 
     def extra_repr(self) -> str:
         """Arguments, for ``repr``."""
-        power = float(self.power)
+        power = self.power.item() if isinstance(self.power, Tensor) else self.power
         return f"K={self.K!r}, power={power:g}, learn_power={self.learn_power}"
 
     def _load_from_state_dict(

@@ -1,8 +1,8 @@
 """Chained equations with Bayesian ridge regressions, learnt into plain arrays.
 
 Every column in turn is regressed on its neighbours over the rows in which it is observed, and its
-gaps are replaced by the prediction; that is one round. The regressions of all rounds are kept, and a
-new row goes through them in the same order, by itself.
+gaps are replaced by the prediction; that is one round. The regressions of all rounds are kept, and
+a new row goes through them in the same order, by itself.
 
 The scheme is the deterministic one of scikit-learn's ``IterativeImputer`` (and gives its answers,
 see the tests). It is written out here because that class takes no row weights and keeps its models

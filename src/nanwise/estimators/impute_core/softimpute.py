@@ -7,10 +7,13 @@ For data X with observed cells O the completion M minimises
 by repeating ``M <- S_tau(X on O, M elsewhere)``, where ``S_tau`` lowers every singular value by tau
 and drops those that fall below 0 (Mazumder, Hastie and Tibshirani, JMLR 2010).
 
-**One step without an SVD.** With ``Z = U diag(s) V'`` we have ``S_tau(Z) = Z V diag((s - tau)+ / s) V'``:
+**One step without an SVD.** With ``Z = U diag(s) V'``, ``S_tau(Z) = Z V diag((s - tau)+ / s) V'``:
 only V and s are needed, for s > tau. They come from the small Gram matrix ``Z'Z`` (or from the
 subspace of the step before, see :func:`_warm`). Squaring costs accuracy only in singular values
 near ``sqrt(eps) * s_max``; those are far below tau and are dropped anyway.
+
+**Fewer steps.** A step is one of proximal gradient descent of step length 1 on (1), so Nesterov's
+extrapolation applies; the minimum is the same, and is approached more closely at a given tolerance.
 
 **A new row.** At the minimum ``M = U diag(d) V'``. Because
 ``||M||_* = min over M = A B' of (||A||^2 + ||B||^2) / 2``, attained at ``A = U diag(sqrt d)``,
@@ -20,8 +23,8 @@ coordinates c of a row ``m = V c`` that reads
     c = (V_o' V_o + tau diag(1/d))^-1 V_o' x_o                                             (2)
 
 with V_o the rows of V at the observed columns: the fixed point of the soft-threshold map in one row
-while V and d stay. It needs nothing but (V, d, tau), gives the training rows their own row of M back
-at the minimum, and 0 to a row with nothing observed. :func:`complete_rows` solves it for
+while V and d stay. It needs nothing but (V, d, tau), gives the training rows their own row of M
+back at the minimum, and 0 to a row with nothing observed. :func:`complete_rows` solves it for
 ``a = diag(1 / sqrt d) c``, which avoids dividing by a small d.
 
 **Weights.** A row of weight w equals w equal rows when it is multiplied by sqrt(w): (1) then has w
@@ -125,7 +128,7 @@ def complete_rows(completion: Completion, values: np.ndarray, observed: np.ndarr
 
 
 class _Spectrum(NamedTuple):
-    """``S_tau(Z) = long diag(strength) short'`` of a matrix Z with at least as many rows as columns."""
+    """``S_tau(Z) = long diag(strength) short'`` of a matrix Z that is not wider than long."""
 
     long: np.ndarray
     strength: np.ndarray
@@ -142,18 +145,39 @@ def _iterate(
     data: np.ndarray, gaps: np.ndarray, tau: float, tol: float, max_iter: int
 ) -> tuple[np.ndarray, _Spectrum, int]:
     """Soft-threshold until the missing cells rest; M, its spectrum and the number of steps."""
-    filled, guess = data.copy(), np.zeros_like(data)
+    filled, guess, momentum = data.copy(), np.zeros_like(data), 1.0
+    ahead = guess
     spectrum: _Spectrum | None = None
-    for n_iter in range(1, max_iter + 1):
+    n_iter = 0
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
         spectrum = _threshold(filled, tau, spectrum)
         new = (spectrum.long * spectrum.strength) @ spectrum.short.T
         new *= gaps
-        change, before = float(np.linalg.norm(new - guess)), float(np.linalg.norm(guess))
-        guess = new
-        np.add(data, guess, out=filled)
+        step, before = new - guess, float(np.linalg.norm(guess))
+        change = float(np.linalg.norm(step))
         if change == 0 or (before > 0 and change < tol * before):
+            guess = new
             break
+        ahead, momentum = _extrapolate(new, step, ahead, momentum)
+        guess = new
+        np.add(data, ahead, out=filled)
     return guess, spectrum, n_iter
+
+
+def _extrapolate(
+    new: np.ndarray, step: np.ndarray, ahead: np.ndarray, momentum: float
+) -> tuple[np.ndarray, float]:
+    """Where the next step starts: beyond ``new``, by Nesterov's sequence.
+
+    The momentum starts afresh when it points uphill (O'Donoghue and Candes, 2015).
+    """
+    ahead = ahead - new
+    if np.vdot(ahead, step) > 0:
+        return new, 1.0
+    longer = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+    np.multiply(step, (momentum - 1) / longer, out=ahead)
+    ahead += new
+    return ahead, longer
 
 
 def _threshold(filled: np.ndarray, tau: float, last: _Spectrum | None) -> _Spectrum:
@@ -170,8 +194,8 @@ def _warm(filled: np.ndarray, carried: np.ndarray) -> tuple[np.ndarray, ...]:
     """One step of subspace iteration, and the Gram matrix within the subspace decomposed.
 
     From one soft-threshold step to the next the leading axes hardly turn, so a single step follows
-    them. If even the least direction carried is above tau, some may have been missed, and the caller
-    falls back on the whole Gram matrix.
+    them. If even the least direction carried is above tau, some may have been missed, and the
+    caller falls back on the whole Gram matrix.
     """
     basis, _ = np.linalg.qr(filled.T @ (filled @ carried))
     image = filled @ basis

@@ -13,8 +13,9 @@ from nanwise.registry import method
     role="rival",
     summary="Boosted trees that send gaps to the better side of each split; no filling at all.",
     paper="scikit-learn, after Ke et al.: LightGBM, NeurIPS 2017",
-    when="What one would take instead of a network on a table of moderate width. It needs no scaling "
-    "and uses gaps that carry information; it does not extrapolate and takes no sparse input.",
+    when="What one would take instead of a network on a table of moderate width. It needs no "
+    "scaling and uses gaps that carry information; it does not extrapolate and takes no "
+    "sparse input.",
     space={"learning_rate": [0.1, 0.03], "max_leaf_nodes": [31, 15]},
     tiny={"max_iter": 10},
 )

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     kind="treatment",
     summary="Each column is regressed on the others in turn, and its gaps follow the regression.",
     paper="van Buuren and Groothuis-Oudshoorn: mice, JSS 2011 (deterministic form, Bayesian ridge)",
-    when="Columns that depend on each other about linearly, up to some hundred of them. It fills in "
-    "expectations, not draws: no measure of doubt remains.",
+    when="Columns that depend on each other about linearly, up to some hundred of them. It fills "
+    "in expectations, not draws: no measure of doubt remains.",
     space={"max_iter": [5, 10]},
     tiny={"max_iter": 2},
 )
@@ -33,14 +33,14 @@ class Iterative(Treatment):
     max_iter : int, default=10
         Most rounds over all columns.
     tol : float, default=1e-3
-        Rounds end when no row's fills moved by more, in sum, than ``tol`` times the largest observed
-        magnitude.
+        Rounds end when no row's fills moved by more, in sum, than ``tol`` times the largest
+        observed magnitude.
     n_nearest : int or None, default=60
         Each column is predicted from that many others, those it correlates with most; None for all.
         A round costs about ``rows * columns * n_nearest ** 2``.
     clip : bool, default=True
-        Keep fills within the range of the column in the training rows, so that a row with few values
-        cannot run away from round to round.
+        Keep fills within the range of the column in the training rows, so that a row with few
+        values cannot run away from round to round.
 
     Attributes
     ----------

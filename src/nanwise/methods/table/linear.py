@@ -13,8 +13,8 @@ from nanwise.registry import method
     role="rival",
     summary="Mean filling, missingness indicators, scaling, then logistic or ridge regression.",
     paper="scikit-learn",
-    when="With few rows, or where the effect of each column is close to linear. If it is not beaten, "
-    "nothing larger is needed.",
+    when="With few rows, or where the effect of each column is close to linear. If it is not "
+    "beaten, nothing larger is needed.",
     space={"strength": [0.1, 1.0, 10.0]},
 )
 def linear(task: str, random_state: int | None = None, *, strength: float = 1.0) -> Any:

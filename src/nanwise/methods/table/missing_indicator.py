@@ -26,4 +26,4 @@ class MissingIndicator(Treatment):
         """Module with twice as many outputs as features."""
         from nanwise.nn.fill import Indicator as Layer
 
-        return Layer(n_features, kind="missing")
+        return Layer("missing", n_features)

@@ -27,4 +27,4 @@ class ObservationIndicator(Treatment):
         """Module with twice as many outputs as features."""
         from nanwise.nn.fill import Indicator as Layer
 
-        return Layer(n_features, kind="observed")
+        return Layer("observed", n_features)

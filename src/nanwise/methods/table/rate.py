@@ -50,4 +50,4 @@ class Rate(Treatment):
         """Module that divides by the rate."""
         from nanwise.nn.fill import Rate as Layer
 
-        return Layer(n_features, self.rate_)
+        return Layer(self.rate_, n_features)

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 class SoftImpute(Treatment):
     """Nuclear-norm completion of the training rows, and ridge coordinates for new ones.
 
-    Training rows and new rows are filled by the same formula, from the axes, strengths and threshold
-    of the completed training matrix; see :mod:`nanwise.estimators.impute_core.softimpute`.
+    Training rows and new rows are filled by the same formula, from the axes, strengths and
+    threshold of the completed training matrix; see
+    :mod:`nanwise.estimators.impute_core.softimpute`.
 
     Parameters
     ----------

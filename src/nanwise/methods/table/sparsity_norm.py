@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     summary="Gaps are 0 and each row is scaled by (K / its number of observed values)^power.",
     paper="Yi, Lee, Kim, Hwang, Yang: Why Not to Use Zero Imputation? Correcting Sparsity Bias in "
     "Training Neural Networks, ICLR 2020",
-    when="The first thing to try where rows differ in how many values they have, and for wide sparse "
-    "input. Weight decay acts differently after the scaling: tune it again.",
+    when="The first thing to try where rows differ in how many values they have, and for wide "
+    "sparse input. Weight decay acts differently after the scaling: tune it again.",
     space={"power": [1.0, 0.5], "learn_power": [False, True]},
     sparse=True,
 )
@@ -73,6 +73,4 @@ class SparsityNorm(Treatment):
         """Module that scales each row by its own count."""
         from nanwise.nn import SparsityNorm as Layer
 
-        layer = Layer(K=self.K_, power=self.power, learn_power=self.learn_power)
-        layer.out_features = n_features
-        return layer
+        return Layer(self.K_, self.power, self.learn_power, n_features)

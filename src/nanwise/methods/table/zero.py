@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     role="baseline",
     summary="A gap is 0; on centred features that is the mean of the column.",
     paper="the baseline of Yi et al., ICLR 2020",
-    when="As the thing to beat. The mean output moves with the number of values in a row; where rows "
-    "differ much in that, prefer sparsity_norm.",
+    when="As the thing to beat. The mean output moves with the number of values in a row; where "
+    "rows differ much in that, prefer sparsity_norm.",
     sparse=True,
 )
 class Zero(Treatment):

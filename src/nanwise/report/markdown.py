@@ -1,0 +1,167 @@
+"""The same report as Markdown, for a terminal, an issue or a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nanwise.report.story import story_of
+from nanwise.report.view import view_of
+
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|#~"} | {"<": "&lt;", ">": "&gt;"})
+
+
+def to_markdown(facts: dict[str, Any]) -> str:
+    """Title, sentences, tables and settings; pictures are left to the HTML report."""
+    page = view_of(facts)
+    body = {"compare": _compare, "stress": _stress, "reproduce": _reproduce}[facts["kind"]]
+    parts = [
+        f"# {text(page['title'])}",
+        "\n".join(f"- {text(s)}" for s in story_of(facts)),
+        *body(page),
+        *_pairs("Settings", page["settings"]),
+        *_pairs("Versions", page["versions"]),
+    ]
+    if page["command"]:
+        parts.append(f"Command: {code(page['command'])}")
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def text(value: Any) -> str:
+    """Any value as Markdown text that means only itself, on one line."""
+    return " ".join(str("" if value is None else value).split()).translate(_SPECIAL)
+
+
+def code(value: Any) -> str:
+    """Any value as inline code; the fence is longer than any run of backticks inside."""
+    inner = " ".join(str(value).split())
+    fence = "`"
+    while fence in inner:
+        fence += "`"
+    return f"{fence} {inner} {fence}" if "`" in inner else f"`{inner}`"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table; an empty one is nothing."""
+    lines = ["| " + " | ".join(text(c) for c in row) + " |" for row in rows]
+    if not lines:
+        return ""
+    return "\n".join(
+        ["| " + " | ".join(map(text, head)) + " |", "|" + " --- |" * len(head), *lines]
+    )
+
+
+def _section(title: str, *parts: str) -> list[str]:
+    there = [p for p in parts if p]
+    return [f"## {title}", *there] if there else []
+
+
+def _pairs(title: str, pairs: list[tuple[str, str]]) -> list[str]:
+    return _section(title, "\n".join(f"- {text(k)}: {text(v)}" for k, v in pairs))
+
+
+def _compare(page: dict[str, Any]) -> list[str]:
+    metric = page["metric"]
+    return [
+        *_section(
+            "Leaderboard",
+            f"{text(metric['label'])}, {metric['direction']}." if page["board"] else "",
+            table(_BOARD, [_board_row(r) for r in page["board"]]),
+        ),
+        *_section("Failures", table(("method", "fold", "reason"), _failures(page))),
+        *_section("Drift with fewer values", table(_DRIFT, map(_drift_row, page["stress_rows"]))),
+        *_data(page["data"]),
+        *_winner(page),
+    ]
+
+
+_BOARD = (
+    "rank",
+    "method",
+    "role",
+    "score",
+    "95 % interval",
+    "difference",
+    "95 % interval",
+    "fit",
+    "predict",
+    "failures",
+)
+_DRIFT = ("method", "slope per 10 % more values", "95 % interval", "sparsity bias", "")
+
+
+def _board_row(row: dict[str, Any]) -> tuple[Any, ...]:
+    score = f"failed: {row['error']}" if row["error"] and row["mean"] is None else row["score"]
+    return (
+        row["rank"],
+        row["method"],
+        row["role"],
+        score,
+        row["interval"],
+        row["gap_text"],
+        row["gap_interval"],
+        row["fit_text"],
+        row["predict_text"],
+        row["failures"],
+    )
+
+
+def _failures(page: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(f.get("method"), f.get("fold"), f.get("error")) for f in page["failures"]]
+
+
+def _drift_row(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["method"], row["slope_text"], row["interval"], row["bias_text"], row["word"])
+
+
+def _data(data: dict[str, Any] | None) -> list[str]:
+    if not data:
+        return []
+    columns = [
+        (c["name"], c["kind"], c["missing"], c["distinct"], c["summary"]) for c in data["columns"]
+    ]
+    return _section(
+        "Data",
+        f"Source: {code(data['source'])}" if data["source"] else "",
+        "\n".join(f"- {text(n)}" for n in data["notes"]),
+        table(("column", "kind", "missing", "distinct", "summary"), columns),
+        f"{data['more_columns']} more columns are listed in the JSON."
+        if data["more_columns"]
+        else "",
+    )
+
+
+def _winner(page: dict[str, Any]) -> list[str]:
+    winner = page["winner"]
+    if not winner:
+        return []
+    lines = [f"{text(winner.get('method'))}, saved in {code(winner.get('path'))}."]
+    lines += [f"- {text(k)}: {text(v)}" for k, v in page["winner_params"]]
+    return _section("Model", "\n".join(lines[:1]), "\n".join(lines[1:]))
+
+
+def _stress(page: dict[str, Any]) -> list[str]:
+    rows = [(r["share"], *(cell[0] for cell in r["cells"])) for r in page["scores"]]
+    tiles = [(t["label"], t["value"], t["note"]) for t in page["tiles"]]
+    return [
+        *_section("Result", table(("", "value", ""), tiles)),
+        *_section("Outputs", table(("output", *_DRIFT[1:]), map(_drift_row, page["outputs"]))),
+        *_section("Scores", table(("share of values left", *page["score_names"]), rows)),
+    ]
+
+
+def _reproduce(page: dict[str, Any]) -> list[str]:
+    head = ("", *page["columns"])
+    rows = [(r["name"], *(_cell(c) for c in r["cells"])) for r in page["rows"]]
+    about = [("Source", page["source"]), ("Scale", page["scale"]), ("Metric", page["metric"])]
+    return [
+        "\n".join(f"- {name}: {text(value)}" for name, value in about if value),
+        *_section("Ours, and the published figure", table(head, rows)),
+        *_section("Notes", "\n".join(f"- {text(n)}" for n in page["notes"])),
+    ]
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    if cell["error"]:
+        return f"failed: {cell['error']}"
+    return f"{cell['ours']} ({cell['published']}, {cell['verdict']})"

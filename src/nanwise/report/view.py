@@ -1,0 +1,265 @@
+"""From facts to what a template shows: sentences, tiles, tables and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nanwise.report import figures
+from nanwise.report.numbers import interval, is_number, number, percent, seconds, signed, whole
+from nanwise.report.story import steadiness, story_of
+
+MOST_COLUMNS_LISTED = 200
+
+
+def view_of(facts: dict[str, Any]) -> dict[str, Any]:
+    """Everything the template of this kind of facts needs; absent sections are None or empty."""
+    make = {"compare": _compare, "stress": _stress, "reproduce": _reproduce}[facts["kind"]]
+    return {
+        "title": title_of(facts),
+        "created": facts.get("created"),
+        "command": facts.get("command"),
+        "story": story_of(facts),
+        "settings": pairs(facts.get("settings")),
+        "versions": pairs(facts.get("versions")),
+        **make(facts),
+    }
+
+
+def title_of(facts: dict[str, Any]) -> str:
+    """The title given, or one made of the facts."""
+    default = {
+        "compare": "Comparison",
+        "stress": f"Stress test of {facts.get('model', 'a model')}",
+        "reproduce": f"Reproduction of {facts.get('id', 'a table')}",
+    }
+    return str(facts.get("title") or default[facts["kind"]])
+
+
+def pairs(tree: Any) -> list[tuple[str, str]]:
+    """Settings as lines of name and value, nested names joined by a dot."""
+    out: list[tuple[str, str]] = []
+    for key, value in (tree or {}).items():
+        if isinstance(value, dict):
+            out += [(f"{key}.{inner}", text) for inner, text in pairs(value)]
+        elif isinstance(value, list):
+            out.append((str(key), ", ".join(map(str, value))))
+        else:
+            out.append((str(key), str(value)))
+    return out
+
+
+def _compare(facts: dict[str, Any]) -> dict[str, Any]:
+    data = facts.get("data") or {}
+    stress = facts.get("stress") or {}
+    return {
+        "tiles": _compare_tiles(facts, data),
+        "data": _data(data) if data else None,
+        "data_figures": figures.missingness(data.get("pattern")),
+        "metric": _metric(facts),
+        "board": board(facts),
+        "score_figures": figures.scores(facts),
+        "stress_rows": [_stress_row(m, s) for m, s in stress.items()],
+        "stress_figures": figures.stress_overview(stress, facts),
+        "stress_details": [(m, figures.stress(s, m)) for m, s in stress.items()],
+        "curve_figures": figures.learning(facts.get("curves") or {}),
+        "winner": facts.get("winner"),
+        "winner_params": pairs((facts.get("winner") or {}).get("params")),
+        "failures": facts.get("failures") or [],
+    }
+
+
+def _metric(facts: dict[str, Any]) -> dict[str, Any]:
+    metric = facts.get("metric") or {}
+    higher = metric.get("higher_is_better", True)
+    return {
+        "label": metric.get("label") or metric.get("name") or "score",
+        "direction": "higher is better" if higher else "lower is better",
+        "higher": higher,
+    }
+
+
+def _compare_tiles(facts: dict[str, Any], data: dict[str, Any]) -> list[dict[str, str]]:
+    board_rows = facts.get("leaderboard") or []
+    tiles = [
+        ("rows", whole(data.get("rows")), _dropped(data)),
+        ("columns", whole(data.get("columns")), f"target {data.get('target', '–')}"),
+        ("cells missing", percent(data.get("missing_share"), 1), ""),
+        ("complete rows", whole(data.get("complete_rows")), ""),
+        ("methods", whole(len(board_rows)), str(data.get("task", ""))),
+    ]
+    return [
+        {"label": label, "value": value, "note": note}
+        for label, value, note in tiles
+        if value != "–"
+    ]
+
+
+def _dropped(data: dict[str, Any]) -> str:
+    return f"{whole(data['dropped_rows'])} dropped" if data.get("dropped_rows") else ""
+
+
+def _data(data: dict[str, Any]) -> dict[str, Any]:
+    columns = data.get("column_facts") or []
+    rows = data.get("rows") or 0
+    listed = sorted(columns, key=lambda c: -(c.get("missing") or 0))
+    if len(columns) <= MOST_COLUMNS_LISTED:
+        listed = columns
+    return {
+        "source": data.get("source"),
+        "task": data.get("task"),
+        "target": data.get("target"),
+        "target_stats": _target_stats(data),
+        "notes": data.get("notes") or [],
+        "columns": [_column(c, rows) for c in listed[:MOST_COLUMNS_LISTED]],
+        "more_columns": max(0, len(columns) - MOST_COLUMNS_LISTED),
+    }
+
+
+def _target_stats(data: dict[str, Any]) -> list[tuple[str, str]]:
+    if data.get("classes"):
+        total = sum(data["classes"].values()) or 1
+        return [
+            (str(k), f"{whole(n)} rows, {percent(n / total)}") for k, n in data["classes"].items()
+        ]
+    return [
+        (k, number(v) if is_number(v) else str(v))
+        for k, v in (data.get("target_stats") or {}).items()
+    ]
+
+
+def _column(column: dict[str, Any], rows: int) -> dict[str, Any]:
+    """``missing`` may be a count of rows or a share; a float below or at 1 is a share."""
+    missing = column.get("missing")
+    share = missing / rows if isinstance(missing, int) and rows else missing
+    return {
+        "name": column.get("name"),
+        "kind": column.get("kind", ""),
+        "share": share if is_number(share) else 0,
+        "missing": percent(share, 1),
+        "distinct": whole(column.get("distinct")),
+        "distinct_value": column.get("distinct"),
+        "summary": column.get("summary") or "",
+    }
+
+
+def board(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Lines of the leaderboard with their numbers and their texts."""
+    winner = (facts.get("winner") or {}).get("method")
+    return [_board_row(row, winner) for row in facts.get("leaderboard") or []]
+
+
+def _board_row(row: dict[str, Any], winner: Any) -> dict[str, Any]:
+    gap = row.get("difference") or {}
+    return {
+        **{k: row.get(k) for k in ("rank", "method", "role", "summary", "mean", "error")},
+        "winner": row.get("method") == winner,
+        "score": number(row.get("mean")),
+        "interval": interval(row.get("low"), row.get("high")),
+        "gap": gap.get("mean"),
+        "gap_text": signed(gap.get("mean")) if gap else "",
+        "gap_interval": _signed_interval(gap),
+        "gap_to": gap.get("to"),
+        "fit": row.get("fit_seconds"),
+        "fit_text": seconds(row.get("fit_seconds")),
+        "predict": row.get("predict_seconds"),
+        "predict_text": seconds(row.get("predict_seconds")),
+        "failures": row.get("failures") or 0,
+        "other": [(k, number(v)) for k, v in (row.get("other_scores") or {}).items()],
+    }
+
+
+def _signed_interval(gap: dict[str, Any]) -> str:
+    if not (is_number(gap.get("low")) and is_number(gap.get("high"))):
+        return ""
+    return f"{signed(gap['low'])} to {signed(gap['high'])}"
+
+
+def _stress_row(method: str, stress: dict[str, Any]) -> dict[str, Any]:
+    bias = stress.get("sparsity_bias")
+    return {
+        "method": method,
+        "slope": stress.get("slope"),
+        "slope_text": signed(stress.get("slope")),
+        "interval": _signed_interval(
+            {"low": stress.get("slope_low"), "high": stress.get("slope_high")}
+        ),
+        "bias": bias,
+        "bias_text": number(bias),
+        "word": steadiness(bias),
+    }
+
+
+def _stress(facts: dict[str, Any]) -> dict[str, Any]:
+    tiles = [
+        (
+            "slope per 10 % more values",
+            signed(facts.get("slope")),
+            _stress_row("", facts)["interval"],
+        ),
+        (
+            "sparsity bias",
+            number(facts.get("sparsity_bias")),
+            steadiness(facts.get("sparsity_bias")),
+        ),
+        ("rows", whole(facts.get("rows")), f"of {whole(facts.get('rows_total'))}"),
+        ("repeats", whole(facts.get("repeats")), str(facts.get("mechanism", "")).upper()),
+    ]
+    outputs = facts.get("outputs") or []
+    return {
+        "tiles": [{"label": a, "value": b, "note": c} for a, b, c in tiles if b != "–"],
+        "figures": figures.stress(facts, str(facts.get("model", "model"))),
+        "outputs": [_stress_row(o["name"], o) for o in outputs] if len(outputs) > 1 else [],
+        "scores": _score_rows(facts),
+        "score_names": list(facts.get("scores") or {}),
+    }
+
+
+def _score_rows(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    scores = facts.get("scores") or {}
+    if not scores:
+        return []
+    return [
+        {
+            "share": percent(share),
+            "share_value": share,
+            "cells": [
+                (number(s["mean"][k]), s["mean"][k], interval(s["low"][k], s["high"][k]))
+                for s in scores.values()
+            ],
+        }
+        for k, share in enumerate(facts.get("shares") or [])
+    ]
+
+
+def _reproduce(facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": facts.get("id"),
+        "source": facts.get("source"),
+        "scale": facts.get("scale"),
+        "metric": facts.get("metric"),
+        "columns": [str(c) for c in facts.get("columns") or []],
+        "rows": [
+            {"name": row.get("name"), "cells": [_figure_pair(c) for c in row.get("cells") or []]}
+            for row in facts.get("rows") or []
+        ],
+        "notes": facts.get("notes") or [],
+        "figures": figures.named_charts(facts.get("curves") or []),
+    }
+
+
+def _figure_pair(cell: dict[str, Any]) -> dict[str, Any]:
+    ours, published = cell.get("ours") or {}, cell.get("published") or {}
+    return {
+        "ours": with_interval(ours),
+        "value": ours.get("mean"),
+        "n": ours.get("n"),
+        "published": with_interval(published),
+        "verdict": cell.get("verdict") or "not measured",
+        "error": cell.get("error"),
+    }
+
+
+def with_interval(figure: dict[str, Any]) -> str:
+    """``0.812 ± 0.010``, or only the mean, or a dash."""
+    text = number(figure.get("mean"))
+    return f"{text} ± {number(figure['ci'])}" if is_number(figure.get("ci")) else text

@@ -155,6 +155,11 @@ def _plain_numbers(column: pd.Series) -> np.ndarray | None:
         raise DataError(f"column {column.name!r} holds complex numbers, which have no order")
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if isinstance(column.dtype, pd.StringDtype):
+        # The usual case of a file read as text: numbers and gaps, no marker, nothing else.
+        numbers = pd.to_numeric(column.to_numpy(dtype=object, na_value=np.nan), errors="coerce")
+        if np.isnan(numbers).sum() == column.isna().sum():
+            return np.asarray(numbers, dtype=np.float64)
     return None
 
 

@@ -23,6 +23,7 @@ MAX_FUNCTION_LINES = 60
 LONG_FUNCTIONS: dict[str, str] = {}
 LONG_FILES: dict[str, str] = {}
 NAMED_MASK: dict[str, str] = {
+    "data/writing.py: mask": "the process's file permission mask, os.umask",
     "missing.py: mask": "turns any array into booleans; which polarity is its caller's business",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -16,9 +16,10 @@ from torch import Tensor, nn
 
 from nanwise.errors import TrainingError
 from nanwise.train.batches import Batches, every_nth, mix
+from nanwise.train.checkpoint import Checkpoint, fingerprint
 from nanwise.train.diagnose import first_fault
 from nanwise.train.engine import make_fabric
-from nanwise.train.optim import Schedule, make_optimizer
+from nanwise.train.optim import Schedule, load_optimizer, make_optimizer
 from nanwise.train.plan import Plan
 
 History = list[dict[str, Any]]
@@ -133,15 +134,21 @@ class _Run:
         self.history: History = []
         self.best_loss, self.waited = math.inf, 0
         self.best: dict[str, Tensor] | None = None
+        self.checkpoint = self._open_checkpoint()
 
     def run(self) -> History:
         """All epochs, then the best weights."""
-        for epoch in range(len(self.history) + 1, self.plan.epochs + 1):
-            self._epoch(epoch)
-            if self._is_over():
-                break
+        with self._bar() as bar:
+            while len(self.history) < self.plan.epochs and not self._is_over():
+                self._epoch(len(self.history) + 1)
+                self._save()
+                _show(bar, self.history[-1])
         if self.best is not None:
             self.module.load_state_dict(self.best)
+        if self.checkpoint is not None:
+            # nobody may still be on the way to an epoch that a restart would need
+            self.fabric.barrier()
+            self._alone_on_disk(self.checkpoint.remove)
         return self.history
 
     def release(self) -> None:
@@ -150,6 +157,64 @@ class _Run:
         self.module.__dict__.pop("forward", None)
         self.module.zero_grad(set_to_none=True)
         self.module.to("cpu").eval()
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def _open_checkpoint(self) -> Checkpoint | None:
+        if self.plan.checkpoint is None:
+            return None
+        sources = (self.source, self.validation)
+        name = fingerprint(self.module, self.plan, self.seed, sources, self.fabric.world_size)
+        found = Checkpoint(self.plan.checkpoint, name)
+        state = found.read()
+        self._agree(0 if state is None else len(state["history"]), found)
+        if state is not None:
+            self._resume(state)
+        return found
+
+    def _agree(self, epochs: int, checkpoint: Checkpoint) -> None:
+        """All processes go on from the same epoch, or none does."""
+        if self.alone:
+            return
+        found = self.fabric.all_gather(torch.tensor(epochs)).tolist()
+        if len(set(found)) > 1:
+            raise TrainingError(
+                f"the processes find different checkpoints (epochs {found}) at {checkpoint.path}; "
+                "plan.checkpoint must be a folder that all of them share"
+            )
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        self.module.load_state_dict(state["weights"])
+        load_optimizer(self.optimizer, state["optimizer"])
+        self.schedule.load_state_dict(state["schedule"])
+        self.history = state["history"]
+        self.best, self.best_loss, self.waited = (state[k] for k in ("best", "best_loss", "waited"))
+
+    def _save(self) -> None:
+        if self.checkpoint is None or len(self.history) % self.plan.checkpoint_every:
+            return
+        state = {
+            "weights": dict(self.module.state_dict()),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "history": self.history,
+            "best": self.best,
+            "best_loss": self.best_loss,
+            "waited": self.waited,
+        }
+        self._alone_on_disk(lambda: self.checkpoint.write(state))
+
+    def _alone_on_disk(self, act: Callable[[], None]) -> None:
+        if self.fabric.global_rank == 0:
+            act()
+
+    # -- epochs --------------------------------------------------------------------------------
+
+    def _bar(self) -> Any:
+        from tqdm.auto import tqdm
+
+        hidden = not self.plan.progress or self.fabric.global_rank != 0
+        return tqdm(total=self.plan.epochs, initial=len(self.history), unit="epoch", disable=hidden)
 
     def _epoch(self, epoch: int) -> None:
         start = time.perf_counter()
@@ -247,3 +312,9 @@ class _Run:
             f"the loss is not finite any more in epoch {epoch}: {fault}. "
             f"Check the input, or train with a smaller lr (now {self.plan.lr:g}) or with clip."
         )
+
+
+def _show(bar: Any, record: dict[str, Any]) -> None:
+    losses = {"train": record["train_loss"], "valid": record["valid_loss"]}
+    bar.set_postfix({k: f"{v:.4g}" for k, v in losses.items() if v is not None}, refresh=False)
+    bar.update()

@@ -36,6 +36,19 @@ def make_optimizer(plan: Plan, parameters: Iterable[nn.Parameter]) -> torch.opti
     return kind(trained, lr=plan.lr, weight_decay=plan.weight_decay, **own)
 
 
+def load_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Load a state whose tensors are contiguous.
+
+    Fused kernels walk a parameter and its moments through memory side by side, so a moment must
+    have the strides of its parameter, which need not be contiguous.
+    """
+    optimizer.load_state_dict(state)
+    for parameter, moments in optimizer.state.items():
+        for name, value in moments.items():
+            if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
+                moments[name] = torch.empty_like(parameter).copy_(value).detach()
+
+
 class Schedule:
     """The plan's learning rate over time: ``step`` after a batch, ``epoch`` after an epoch."""
 

@@ -93,6 +93,14 @@ class Plan(BaseEstimator):
                 f"plan.checkpoint must be the path of a folder or None, got {self.checkpoint!r}"
             )
 
+    def __nanwise_state__(self) -> dict[str, Any]:
+        # the folder belongs to the machine that trained: a loaded model must not write there
+        return self.get_params(deep=False) | {"checkpoint": None}
+
+    @classmethod
+    def __from_nanwise_state__(cls, state: dict[str, Any]) -> Plan:
+        return cls(**state | {"checkpoint": None})
+
 
 def _whole(name: str, value: Any, optional: bool = False) -> None:
     if optional and value is None:

@@ -11,17 +11,20 @@ import click
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option("-o", "--out", help="Write the set called NAME to this file (CSV, TSV, Parquet).")
-def command(name: str | None, as_json: bool, out: str | None) -> None:
+@click.option(
+    "--download", is_flag=True, help="With -o: fetch it from its official home if need be."
+)
+def command(name: str | None, as_json: bool, out: str | None, download: bool) -> None:
     """List the data sets, tell about the one called NAME, or write it to a file.
 
-    Some are bundled with nanwise; the others are looked for in the folder $NANWISE_DATA.
+    Some come with nanwise or scikit-learn; the others are looked for in the folder $NANWISE_DATA.
     """
     from nanwise.cli import show
 
     if out and not name:
         raise click.UsageError("-o needs the NAME of a data set", click.get_current_context())
     if out:
-        _export(str(name), out)
+        _export(str(name), out, download)
     elif as_json:
         show.as_json(_find(name) if name else _all())
     elif name:
@@ -49,17 +52,18 @@ def _find(name: str) -> dict[str, Any]:
 def _list() -> None:
     from nanwise.cli import show
 
-    sets = _all()
-    heads = [
-        key for key in sets[0] if key in ("name", "task", "target", "rows", "columns", "about")
-    ]
-    show.table(heads, ([_words(facts.get(key, "")) for key in heads] for facts in sets))
-    click.echo(
-        "Try one: nanwise compare NAME   write one to a file: nanwise datasets NAME -o x.csv"
-    )
+    heads = ("name", "task", "target", "rows", "columns", "missing", "from", "about")
+    show.table(heads, map(_row, _all()), right=("rows", "columns", "missing"))
+    click.echo("Try one: nanwise compare NAME")
+    click.echo("Write one to a file: nanwise datasets NAME -o FILE")
 
 
-def _export(name: str, out: str) -> None:
+def _row(facts: dict[str, Any]) -> list[str]:
+    known = [facts[key] for key in ("name", "task", "target", "rows", "columns")]
+    return [*known, f"{facts['missing_share']:.1%}", facts["origin"], facts["about"]]
+
+
+def _export(name: str, out: str, download: bool) -> None:
     from nanwise.cli.files import output_file
     from nanwise.cli.wording import counted
     from nanwise.data.sets import load_dataset
@@ -67,7 +71,7 @@ def _export(name: str, out: str) -> None:
 
     _find(name)
     path = output_file(out)
-    found = load_dataset(name)
+    found = load_dataset(name, download=download)
     write_table(found.frame, path)
     rows, columns = found.frame.shape
     click.echo(

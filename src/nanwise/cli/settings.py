@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from nanwise.cli.wording import nearest, settings
 
 ANY_NETWORK = "zero"
+OWN = "gaps__"
 
 
 def method_settings(pairs: Iterable[str], method: str) -> dict[str, Any]:
@@ -18,6 +19,8 @@ def method_settings(pairs: Iterable[str], method: str) -> dict[str, Any]:
     found = find(method)
     params = _flat(settings(pairs))
     if found.kind == "treatment":
+        own = [name.removeprefix(OWN) for name in params if name.startswith(OWN)]
+        _refuse_unknown(own, found.make().get_params(), "gaps.")
         params = _for_network(params, make_estimator(method, found.tasks[0]))
     try:
         make_estimator(method, found.tasks[0], params)
@@ -39,13 +42,12 @@ def _flat(tree: dict[str, Any]) -> dict[str, Any]:
     own = tree.pop("gaps", {})
     if not isinstance(own, dict):
         raise ValueError("--set gaps: choose the treatment with --method, set its own as gaps.NAME")
-    return tree | {f"gaps__{name}": value for name, value in own.items()}
+    return tree | {f"{OWN}{name}": value for name, value in own.items()}
 
 
 def _for_network(params: dict[str, Any], network: Any) -> dict[str, Any]:
     defaults = network.get_params(deep=False)
-    free = {name: value for name, value in params.items() if not name.startswith("gaps__")}
-    _refuse_unknown(free, defaults, "")
+    _refuse_unknown((name for name in params if not name.startswith(OWN)), defaults, "")
     if "plan" in params:
         _check_plan(params["plan"])
     return {name: _like(value, defaults.get(name)) for name, value in params.items()}
@@ -63,10 +65,11 @@ def _check_plan(plan: Any) -> None:
         raise ValueError(str(error)) from error
 
 
-def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any], prefix: str) -> None:
+def _refuse_unknown(given: Iterable[str], known: Collection[str], prefix: str) -> None:
     for name in given:
         if name not in known:
-            raise ValueError(f"--set {prefix}{name}: no such parameter; {nearest(name, known, 20)}")
+            hint = nearest(name, known, most=20) if known else "there are none to set here"
+            raise ValueError(f"--set {prefix}{name}: no such parameter; {hint}")
 
 
 def _like(value: Any, default: Any) -> Any:

@@ -1,0 +1,47 @@
+import pytest
+
+from nanwise.cli.settings import method_settings, network_settings
+
+
+def test_settings_of_a_network():
+    assert method_settings(["hidden=8", "plan.epochs=3"], "zero") == {
+        "hidden": (8,),
+        "plan": {"epochs": 3},
+    }
+
+
+def test_settings_of_a_treatment_are_spelt_like_scikit_learn():
+    assert method_settings(["gaps.power=0.5"], "sparsity_norm") == {"gaps__power": 0.5}
+
+
+def test_settings_of_a_rival():
+    assert method_settings(["strength=0.1"], "linear") == {"strength": 0.1}
+    with pytest.raises(ValueError, match="linear does not take this"):
+        method_settings(["hidden=8"], "linear")
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        ("hiden=8", "--set hiden: no such parameter; did you mean 'hidden'"),
+        ("plan.epoch=8", "--set plan.epoch: no such parameter; did you mean 'epochs'"),
+        ("gaps.pwer=1", "--set gaps.pwer: no such parameter; did you mean 'power'"),
+        ("plan.epochs=0", "plan.epochs must be at least 1"),
+        ("plan.epochs=few", "plan.epochs must be a whole number"),
+    ],
+)
+def test_what_does_not_exist_is_named(pair, words):
+    with pytest.raises(ValueError, match=words):
+        method_settings([pair], "sparsity_norm")
+
+
+def test_a_treatment_without_parameters():
+    with pytest.raises(ValueError, match="there are none"):
+        method_settings(["gaps.x=1"], "zero")
+
+
+def test_settings_for_all_networks():
+    assert network_settings([]) == {}
+    assert network_settings(["plan.lr=0.1"]) == {"plan": {"lr": 0.1}}
+    with pytest.raises(ValueError, match="once for each treatment"):
+        network_settings(["gaps.power=1"])

@@ -108,12 +108,12 @@ def complete(
         return values.copy(), Completion(np.zeros((values.shape[1], 0)), np.zeros(0), tau, 0, 0.0)
     wide = scaled.shape[0] < scaled.shape[1]
     data, gaps = (scaled.T, ~observed.T) if wide else (scaled, ~observed)
-    guess, spectrum, n_iter = _iterate(data, gaps, tau, tol, max_iter)
-    axes = spectrum.long if wide else spectrum.short
+    guess, last, n_iter = _iterate(data, gaps, tau, tol, max_iter)
+    axes = last.image @ (last.core @ last.short) / last.strength if wide else last.short
     axes = axes * observed.any(axis=0)[:, None]  # an empty column is 0, not a rounding error
     filled = np.where(observed, values, (guess.T if wide else guess) / root)
-    objective = _objective(data, gaps, spectrum, tau)
-    return filled, Completion(axes, spectrum.strength, tau, n_iter, objective)
+    objective = _objective(data, gaps, last, tau)
+    return filled, Completion(axes, last.strength, tau, n_iter, objective)
 
 
 def complete_rows(completion: Completion, values: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -127,12 +127,13 @@ def complete_rows(completion: Completion, values: np.ndarray, observed: np.ndarr
     return filled
 
 
-class _Spectrum(NamedTuple):
-    """``S_tau(Z) = long diag(strength) short'`` of a matrix Z that is not wider than long."""
+class _Step(NamedTuple):
+    """``S_tau(Z) = image @ core`` of a matrix Z that is not wider than long."""
 
-    long: np.ndarray
+    image: np.ndarray  # Z, or Z times the carried subspace
+    core: np.ndarray
+    short: np.ndarray  # singular vectors on the short side, and their shrunk singular values
     strength: np.ndarray
-    short: np.ndarray
     carried: np.ndarray  # short axes including some below tau, the next step's first guess
 
 
@@ -143,16 +144,15 @@ def _largest_singular_value(matrix: np.ndarray) -> float:
 
 def _iterate(
     data: np.ndarray, gaps: np.ndarray, tau: float, tol: float, max_iter: int
-) -> tuple[np.ndarray, _Spectrum, int]:
-    """Soft-threshold until the missing cells rest; M, its spectrum and the number of steps."""
+) -> tuple[np.ndarray, _Step, int]:
+    """Soft-threshold until the missing cells rest; M, the last step and how many there were."""
     filled, guess, momentum = data.copy(), np.zeros_like(data), 1.0
     ahead = guess
-    spectrum: _Spectrum | None = None
+    last: _Step | None = None
     n_iter = 0
     for n_iter in range(1, max_iter + 1):  # noqa: B007
-        spectrum = _threshold(filled, tau, spectrum)
-        new = (spectrum.long * spectrum.strength) @ spectrum.short.T
-        new *= gaps
+        last = _threshold(filled, tau, last)
+        new = (last.image @ last.core) * gaps
         step, before = new - guess, float(np.linalg.norm(guess))
         change = float(np.linalg.norm(step))
         if change == 0 or (before > 0 and change < tol * before):
@@ -161,7 +161,7 @@ def _iterate(
         ahead, momentum = _extrapolate(new, step, ahead, momentum)
         guess = new
         np.add(data, ahead, out=filled)
-    return guess, spectrum, n_iter
+    return guess, last, n_iter
 
 
 def _extrapolate(
@@ -180,8 +180,8 @@ def _extrapolate(
     return ahead, longer
 
 
-def _threshold(filled: np.ndarray, tau: float, last: _Spectrum | None) -> _Spectrum:
-    """Spectrum of ``S_tau(filled)``, from the subspace of the last step if that is good enough."""
+def _threshold(filled: np.ndarray, tau: float, last: _Step | None) -> _Step:
+    """``S_tau(filled)``, from the subspace of the last step if that is good enough."""
     if last is not None and _WORTH * last.carried.shape[1] < filled.shape[1]:
         image, power, turn, basis = _warm(filled, last.carried)
         if power[0] <= tau**2:
@@ -205,16 +205,17 @@ def _warm(filled: np.ndarray, carried: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def _shrink(
     image: np.ndarray, power: np.ndarray, turn: np.ndarray, basis: np.ndarray | None, tau: float
-) -> _Spectrum:
+) -> _Step:
     """Keep what is above tau. ``image = Z basis``; ``power``, ``turn``: eigenpairs, ascending."""
     singular = np.sqrt(np.maximum(power, 0.0))
     kept = singular > tau
     carried = turn[:, max(0, len(power) - int(kept.sum()) - _SPARE) :]
-    axes = turn[:, kept]
-    long = image @ axes / singular[kept]
+    within, strength = turn[:, kept], singular[kept] - tau
+    short = within
     if basis is not None:
-        axes, carried = basis @ axes, basis @ carried
-    return _Spectrum(long, singular[kept] - tau, axes, carried)
+        short, carried = basis @ within, basis @ carried
+    core = (within * (strength / singular[kept])) @ short.T
+    return _Step(image, core, short, strength, carried)
 
 
 def _ridge(seen: np.ndarray, x: np.ndarray, tau: float) -> np.ndarray:
@@ -225,6 +226,6 @@ def _ridge(seen: np.ndarray, x: np.ndarray, tau: float) -> np.ndarray:
     return np.linalg.solve(seen.T @ seen + tau * np.eye(r), seen.T @ x)
 
 
-def _objective(data: np.ndarray, gaps: np.ndarray, spectrum: _Spectrum, tau: float) -> float:
-    error = data - (spectrum.long * spectrum.strength) @ spectrum.short.T
-    return float(0.5 * np.sum(error * error * ~gaps) + tau * spectrum.strength.sum())
+def _objective(data: np.ndarray, gaps: np.ndarray, last: _Step, tau: float) -> float:
+    error = (data - last.image @ last.core) * ~gaps
+    return float(0.5 * np.vdot(error, error) + tau * last.strength.sum())

@@ -68,7 +68,7 @@ def _compare(page: dict[str, Any]) -> list[str]:
             f"{text(metric['label'])}, {metric['direction']}." if page["board"] else "",
             table(_BOARD, [_board_row(r) for r in page["board"]]),
         ),
-        *_section("Failures", table(("method", "fold", "reason"), _failures(page))),
+        *_section("Failures", table(("method", "folds", "reason"), _failures(page))),
         *_section("Drift with fewer values", table(_DRIFT, map(_drift_row, page["stress_rows"]))),
         *_data(page["data"]),
         *_winner(page),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 NONE = "–"
@@ -15,28 +17,36 @@ def is_number(value: Any) -> bool:
     return math.isfinite(value)
 
 
-def number(value: Any, digits: int = 3) -> str:
-    """So many decimals from 0.01 to 10,000, so many significant digits outside."""
+def number(value: Any, digits: int | None = None) -> str:
+    """A number with so many decimals, by default as many as its size asks for; a true minus."""
     if not is_number(value):
         return NONE
-    size = abs(value)
-    if size == 0 or 0.01 <= size < 10_000:
-        return f"{value:.{digits}f}"
-    return f"{value:.{digits}g}"
+    digits = decimals([value]) if digits is None else digits
+    text = f"{value:.{digits}f}" if abs(value) < 1e7 else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
-def signed(value: Any, digits: int = 3) -> str:
-    """Like :func:`number`, with its sign, and a true minus."""
-    if not is_number(value):
-        return NONE
-    text = number(abs(value), digits)
-    return ("+" if value >= 0 else "−") + text
+def signed(value: Any, digits: int | None = None) -> str:
+    """Like :func:`number`, with its sign."""
+    text = number(value, digits)
+    return text if text == NONE or text.startswith("−") else "+" + text
+
+
+def decimals(values: Iterable[Any]) -> int:
+    """Decimals that suit all numbers of one column: two digits of the largest, at least 0.001."""
+    largest = max((abs(v) for v in values if is_number(v)), default=0.0)
+    if largest < 1e-9:
+        return 3
+    place = math.floor(math.log10(largest))
+    return max(3, 1 - place) if place < 1 else max(0, 3 - place)
 
 
 def percent(value: Any, digits: int = 0) -> str:
     """A share as a percentage; never 0 % or 100 % for something in between."""
     if not is_number(value):
         return NONE
+    if value in (0, 1):
+        return f"{100 * value:.0f} %"
     text = f"{100 * value:.{digits}f}"
     if float(text) == 0 and value > 0:
         return f"<{10**-digits:g} %"
@@ -59,16 +69,22 @@ def seconds(value: Any) -> str:
     return f"{value:.1f} s" if value < 120 else f"{value / 60:.1f} min"
 
 
-def interval(low: Any, high: Any, digits: int = 3) -> str:
+def interval(low: Any, high: Any, digits: int | None = None, *, sign: bool = False) -> str:
     """``low to high``, or nothing."""
     if not (is_number(low) and is_number(high)):
         return ""
-    return f"{signless(low, digits)} to {signless(high, digits)}"
+    digits = decimals([low, high]) if digits is None else digits
+    write = signed if sign else number
+    return f"{write(low, digits)} to {write(high, digits)}"
 
 
-def signless(value: float, digits: int = 3) -> str:
-    """Like :func:`number` with a true minus."""
-    return number(value, digits).replace("-", "−")
+def moment(value: Any) -> str:
+    """An ISO time for readers; anything else as it is."""
+    try:
+        at = datetime.fromisoformat(str(value))
+    except ValueError:
+        return str(value)
+    return f"{at.day} {at:%B %Y, %H:%M} {at.tzname() or ''}".strip()
 
 
 def plain(tree: Any) -> Any:

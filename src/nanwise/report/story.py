@@ -37,6 +37,7 @@ def _compare(facts: dict[str, Any]) -> list[str]:
         return [_data(facts), "No method gave a result; the reasons stand below."]
     return [
         _best(rows[0], facts),
+        _other_winner(rows[0], facts),
         _against_baseline(rows[0], facts),
         _drift(rows[0]["method"], facts.get("stress") or {}),
         _failed(facts),
@@ -53,6 +54,11 @@ def _best(row: dict[str, Any], facts: dict[str, Any]) -> str:
     span = interval(row.get("low"), row.get("high"))
     span = f" (95 % interval {span})" if span else ""
     return f"{row['method']} is best: {_label(facts)} {number(row['mean'])}{span}."
+
+
+def _other_winner(row: dict[str, Any], facts: dict[str, Any]) -> str:
+    saved = (facts.get("winner") or {}).get("method")
+    return "" if saved in (None, row["method"]) else f"The model that was saved is {saved}."
 
 
 def _against_baseline(row: dict[str, Any], facts: dict[str, Any]) -> str:

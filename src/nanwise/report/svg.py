@@ -8,35 +8,33 @@ out, and break a line in two.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from nanwise.report.numbers import is_number, signless
+from nanwise.report.marks import (
+    bounds,
+    line,
+    picture,
+    rect,
+    scale,
+    shorten,
+    text,
+    tick_names,
+    ticks,
+    tone,
+    turned,
+)
+from nanwise.report.numbers import is_number, number
 
 WIDTH, HEIGHT = 460, 280
-TONES = 8
+SMALL = (350, 220)
+LETTER = 8.0  # width of a letter, wide enough for the larger text of phones
+COLUMN = 16  # letters of a column name under a picture
+NAME = 24  # letters of a name beside an interval
 ROW = 26  # height of one line of a forest plot
-
-
-def tone(index: int | None) -> str:
-    """CSS colour of the series with that number; None is the quiet colour of the background."""
-    return "var(--muted)" if index is None else f"var(--tone-{index % TONES + 1})"
-
-
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers between ``low`` and ``high``, about so many."""
-    if not high > low:
-        return [low]
-    raw = (high - low) / max(1, about)
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [round(i * step, 12) for i in range(first, last + 1)]
 
 
 def lines(series: Sequence[dict[str, Any]], **frame: Any) -> str:
@@ -47,7 +45,7 @@ def lines(series: Sequence[dict[str, Any]], **frame: Any) -> str:
     series : sequence of dict
         ``name``, ``x``, ``y``; optional ``low``, ``high``, ``tone`` (int or None), ``dash``.
     **frame
-        ``title``, ``desc``, ``x_label``, ``y_label``, and ``rule`` for a horizontal line.
+        ``title``, ``desc``, ``x_label``, ``y_label``, ``rule`` for a horizontal line, and ``size``.
     """
     xs = [v for s in series for v in s["x"]]
     ys = [v for s in series for k in ("y", "low", "high") for v in s.get(k) or []]
@@ -96,63 +94,69 @@ def forest(
         A vertical line to compare with.
     """
     values = [v for i in items for v in (i["mean"], i["low"], i["high"], *(i.get("points") or []))]
-    low, high = _range([*values, rule] if rule is not None else values)
-    left = 14 + min(190, max([6.6 * len(str(i["name"])) for i in items] or [0]))
+    low, high = bounds([*values, rule] if rule is not None else values)
+    left = 14 + LETTER * max([len(shorten(str(i["name"]), NAME)) for i in items] or [0])
     bottom = 12 + ROW * len(items)
-    x = _scale(low, high, left, WIDTH - 16)
-    out = [_line(x(t), 8, x(t), bottom, "grid") for t in ticks(low, high)]
-    out += [
-        _text(x(t), bottom + 16, signless(t, _digits(low, high)), "middle")
-        for t in ticks(low, high, 4)
-    ]
+    x = scale(low, high, left, WIDTH - 16)
+    marks = tick_names(ticks(low, high, 4))
+    out = [line(x(t), 8, x(t), bottom, "grid") for t, _ in marks]
+    out += [text(x(t), bottom + 16, name, "middle") for t, name in marks]
     if rule is not None:
-        out.append(_line(x(rule), 8, x(rule), bottom, "rule"))
+        out.append(line(x(rule), 8, x(rule), bottom, "rule"))
     out += [_interval(item, x, 12 + ROW * (k + 0.5), left) for k, item in enumerate(items)]
-    out.append(_text((left + WIDTH - 16) / 2, bottom + 36, x_label, "middle", "axis-label"))
-    return _svg(WIDTH, bottom + 44, title, desc, out)
+    middle = min((left + WIDTH - 16) / 2, WIDTH - LETTER * len(x_label) / 2)
+    out.append(text(middle, bottom + 36, x_label, "middle", "axis-label"))
+    return picture(WIDTH, bottom + 44, title, desc, out)
 
 
 def pattern(columns: Sequence[str], rows: Sequence[Sequence[int]], *, title: str, desc: str) -> str:
     """Picture of where values are: one column per column, one thin line per row."""
-    top, left, width = 6, 6, WIDTH - 12
-    cell, line = width / max(1, len(columns)), max(1.6, min(5.0, 240 / max(1, len(rows))))
-    height = line * len(rows)
+    left, cell = _columns(columns, WIDTH - 6)
+    top, width = 6, cell * len(columns)
+    thick = max(1.6, min(5.0, 240 / max(1, len(rows))))
+    bottom = top + thick * len(rows)
     gaps = [
-        f"M{left + j * cell:.1f} {top + start * line:.1f}h{cell:.1f}v{n * line:.1f}h{-cell:.1f}z"
+        f"M{left + j * cell:.1f} {top + start * thick:.1f}h{cell:.1f}v{n * thick:.1f}h{-cell:.1f}z"
         for j in range(len(columns))
         for start, n in _runs([row[j] for row in rows])
     ]
+    seams = [left + j * cell for j in range(1, len(columns))]
     out = [
-        f'<rect x="{left}" y="{top}" width="{width}" height="{height:.1f}" class="seen"/>',
+        rect(left, top, width, bottom - top, "seen"),
         f'<path d="{"".join(gaps)}" class="gap"/>',
-        *[
-            _line(left + j * cell, top, left + j * cell, top + height, "seam")
-            for j in range(1, len(columns))
-        ],
+        *[line(x, top, x, bottom, "seam") for x in seams],
     ]
-    names, extra = _column_names(columns, left, cell, top + height)
-    return _svg(WIDTH, top + height + extra, title, desc, out + names)
+    names, extra = _column_names(columns, left, cell, bottom)
+    return picture(WIDTH, bottom + extra, title, desc, out + names)
 
 
 def patterns(
     columns: Sequence[str], found: Sequence[dict[str, Any]], *, title: str, desc: str
 ) -> str:
     """The most frequent patterns of gaps: one line each, with a bar for how many rows have it."""
-    top, left, bars = 6, 6, 130
-    width = WIDTH - 12 - bars
-    cell, line = width / max(1, len(columns)), 15
+    bars, top, thick = 130, 6, 15
+    left, cell = _columns(columns, WIDTH - 6 - bars)
+    right = left + cell * len(columns) + 8
     most = max([p["count"] for p in found] or [1])
     out = []
     for k, item in enumerate(found):
-        y = top + k * line
+        y = top + k * thick
         for j, seen in enumerate(item["observed"]):
             kind = "seen" if seen else "gap"
-            out.append(_rect(left + j * cell, y, max(cell - 1, cell * 0.8), line - 3, kind))
-        length = (bars - 60) * item["count"] / most
-        out.append(_rect(left + width + 8, y, max(1, length), line - 3, "bar"))
-        out.append(_text(left + width + 14 + length, y + 10, f"{item['count']:,}", "start"))
-    names, extra = _column_names(columns, left, cell, top + line * len(found))
-    return _svg(WIDTH, top + line * len(found) + extra, title, desc, out + names)
+            out.append(rect(left + j * cell, y, max(cell - 1, cell * 0.8), thick - 3, kind))
+        length = max(1, (bars - 64) * item["count"] / most)
+        out.append(rect(right, y, length, thick - 3, "bar"))
+        out.append(text(right + length + 6, y + 10, f"{item['count']:,}", "start"))
+    names, extra = _column_names(columns, left, cell, top + thick * len(found))
+    return picture(WIDTH, top + thick * len(found) + extra, title, desc, out + names)
+
+
+def _columns(columns: Sequence[str], end: float) -> tuple[float, float]:
+    """Where the first column begins, with room for its slanted name, and how wide each is."""
+    count = max(1, len(columns))
+    room = 10 + 4.9 * len(shorten(str(columns[0]), COLUMN)) if columns else 0
+    left = max(6.0, room - end / count / 2)
+    return left, (end - left) / count
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,7 @@ class _Axes:
     grid: list[str]
     title: str
     desc: str
+    size: tuple[int, int]
 
     @classmethod
     def around(
@@ -176,30 +181,25 @@ class _Axes:
         x_label: str,
         y_label: str,
         rule: float | None = None,
+        size: tuple[int, int] = (WIDTH, HEIGHT),
     ) -> _Axes:
         """Axes that hold all points."""
-        (x0, x1), (y0, y1) = _range(xs, 0.02), _range([*ys, rule] if rule is not None else ys, 0.06)
-        y_names = [(t, signless(t, _digits(y0, y1))) for t in ticks(y0, y1)]
-        left = 26 + 6.4 * max(len(name) for _, name in y_names)
-        right, top, bottom = WIDTH - 12, 10, HEIGHT - 44
-        x, y = _scale(x0, x1, left, right), _scale(y0, y1, bottom, top)
-        grid = [_line(left, y(t), right, y(t), "grid") for t, _ in y_names]
-        grid += [_text(left - 6, y(t) + 4, name, "end") for t, name in y_names]
-        grid += [
-            _text(x(t), bottom + 16, signless(t, _digits(x0, x1)), "middle") for t in ticks(x0, x1)
-        ]
+        (x0, x1), (y0, y1) = bounds(xs, 0.02), bounds([*ys, rule] if rule is not None else ys, 0.06)
+        x_names, y_names = tick_names(ticks(x0, x1)), tick_names(ticks(y0, y1))
+        left = 30 + 7.4 * max(len(name) for _, name in y_names)
+        right, top, bottom = size[0] - 14, 10, size[1] - 44
+        x, y = scale(x0, x1, left, right), scale(y0, y1, bottom, top)
+        grid = [line(left, y(t), right, y(t), "grid") for t, _ in y_names]
+        grid += [text(left - 6, y(t) + 4, name, "end") for t, name in y_names]
+        grid += [text(x(t), bottom + 17, name, "middle") for t, name in x_names]
         if rule is not None:
-            grid.append(_line(left, y(rule), right, y(rule), "rule"))
-        middle = (top + bottom) / 2
-        grid.append(_text((left + right) / 2, HEIGHT - 8, x_label, "middle", "axis-label"))
-        grid.append(
-            f'<text transform="translate(13 {middle:.0f}) rotate(-90)" text-anchor="middle" '
-            f'class="axis-label">{escape(y_label)}</text>'
-        )
-        return cls(x, y, grid, title, desc)
+            grid.append(line(left, y(rule), right, y(rule), "rule"))
+        grid.append(text((left + right) / 2, size[1] - 7, x_label, "middle", "axis-label"))
+        grid.append(turned(14, (top + bottom) / 2, -90, y_label, "middle", "axis-label"))
+        return cls(x, y, grid, title, desc, size)
 
     def svg(self, marks: list[str]) -> str:
-        return _svg(WIDTH, HEIGHT, self.title, self.desc, [*self.grid, *marks])
+        return picture(*self.size, self.title, self.desc, [*self.grid, *marks])
 
 
 def _curve(axes: _Axes, series: dict[str, Any]) -> str:
@@ -240,14 +240,14 @@ def _dots(axes: _Axes, group: dict[str, Any]) -> str:
 
 
 def _interval(item: dict[str, Any], x: Callable[[float], float], y: float, left: float) -> str:
-    name = _text(left - 10, y + 4, _short(str(item["name"]), 28), "end", "name")
+    name = text(left - 10, y + 4, shorten(str(item["name"]), NAME), "end", "name")
     if not is_number(item["mean"]):
-        return name + _text(left + 4, y + 4, "no result", "start")
+        return name + text(left + 4, y + 4, "no result", "start")
     colour = tone(item.get("tone"))
     dots = "".join(f"M{x(v):.1f} {y:.1f}h0" for v in item.get("points") or [] if is_number(v))
     low = item["low"] if is_number(item["low"]) else item["mean"]
     high = item["high"] if is_number(item["high"]) else item["mean"]
-    label = f"{item['name']}: {signless(item['mean'])} ({signless(low)} to {signless(high)})"
+    label = f"{item['name']}: {number(item['mean'])} ({number(low)} to {number(high)})"
     return (
         f"<g><title>{escape(label)}</title>{name}"
         f'<path d="{dots}" class="dots" style="stroke:{colour}"/>'
@@ -261,13 +261,12 @@ def _column_names(
 ) -> tuple[list[str], float]:
     """Slanted names under the columns, thinned out where they would overlap, and their height."""
     every = max(1, math.ceil(13 / cell))
-    shown = [(j, _short(str(c), 16)) for j, c in enumerate(columns) if j % every == 0]
+    shown = [(j, shorten(str(c), COLUMN)) for j, c in enumerate(columns) if j % every == 0]
     out = [
-        f'<text transform="translate({left + (j + 0.5) * cell + 3:.1f} {bottom + 10:.1f}) '
-        f'rotate(-55)" text-anchor="end">{escape(name)}</text>'
+        turned(left + (j + 0.5) * cell + 3, bottom + 11, -55, name, "end", "tick")
         for j, name in shown
     ]
-    return out, 18 + 5.6 * max([len(name) for _, name in shown] or [0])
+    return out, 20 + 6.6 * max([len(name) for _, name in shown] or [0])
 
 
 def _runs(observed: Sequence[int]) -> list[tuple[int, int]]:
@@ -281,53 +280,3 @@ def _runs(observed: Sequence[int]) -> list[tuple[int, int]]:
         else:
             out.append((i, 1))
     return out
-
-
-def _range(values: Iterable[Any], margin: float = 0.04) -> tuple[float, float]:
-    found = [float(v) for v in values if is_number(v)]
-    if not found:
-        return 0.0, 1.0
-    low, high = min(found), max(found)
-    room = (high - low) * margin
-    if room <= 1e-12 * max(1.0, abs(high)):  # a flat picture needs some height all the same
-        room = 0.05 * abs(high) or 1.0
-    return low - room, high + room
-
-
-def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    return lambda v: start + (v - low) / (high - low) * (end - start)
-
-
-def _digits(low: float, high: float) -> int:
-    step = (high - low) / 5
-    return max(0, min(6, math.ceil(-math.log10(step)))) if step > 0 else 2
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" class="{kind}"/>'
-
-
-def _rect(x: float, y: float, width: float, height: float, kind: str) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" class="{kind}"/>'
-    )
-
-
-def _text(x: float, y: float, text: str, anchor: str, kind: str = "tick") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
-    )
-
-
-def _svg(width: float, height: float, title: str, desc: str, parts: Iterable[str]) -> str:
-    body = "".join(parts)
-    key = hashlib.sha256(f"{title}{desc}{body}".encode()).hexdigest()[:10]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'role="img" aria-labelledby="t{key} d{key}"><title id="t{key}">{escape(title)}</title>'
-        f'<desc id="d{key}">{escape(desc)}</desc>{body}</svg>'
-    )

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanwise.report import figures
-from nanwise.report.numbers import interval, is_number, number, percent, seconds, signed, whole
+from nanwise.report import drift_figures, figures
+from nanwise.report.numbers import (
+    decimals,
+    interval,
+    is_number,
+    moment,
+    number,
+    percent,
+    seconds,
+    signed,
+    whole,
+)
 from nanwise.report.story import steadiness, story_of
 
 MOST_COLUMNS_LISTED = 200
@@ -16,7 +26,7 @@ def view_of(facts: dict[str, Any]) -> dict[str, Any]:
     make = {"compare": _compare, "stress": _stress, "reproduce": _reproduce}[facts["kind"]]
     return {
         "title": title_of(facts),
-        "created": facts.get("created"),
+        "created": moment(facts["created"]) if facts.get("created") else None,
         "command": facts.get("command"),
         "story": story_of(facts),
         "settings": pairs(facts.get("settings")),
@@ -58,13 +68,13 @@ def _compare(facts: dict[str, Any]) -> dict[str, Any]:
         "metric": _metric(facts),
         "board": board(facts),
         "score_figures": figures.scores(facts),
-        "stress_rows": [_stress_row(m, s) for m, s in stress.items()],
-        "stress_figures": figures.stress_overview(stress, facts),
-        "stress_details": [(m, figures.stress(s, m)) for m, s in stress.items()],
+        "stress_rows": _drift_rows(stress),
+        "stress_figures": drift_figures.stress_overview(stress, facts),
+        "stress_details": [(m, drift_figures.stress(s, m)) for m, s in stress.items()],
         "curve_figures": figures.learning(facts.get("curves") or {}),
         "winner": facts.get("winner"),
         "winner_params": pairs((facts.get("winner") or {}).get("params")),
-        "failures": facts.get("failures") or [],
+        "failures": _failures(facts.get("failures") or []),
     }
 
 
@@ -144,20 +154,24 @@ def _column(column: dict[str, Any], rows: int) -> dict[str, Any]:
 
 def board(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """Lines of the leaderboard with their numbers and their texts."""
+    rows = facts.get("leaderboard") or []
     winner = (facts.get("winner") or {}).get("method")
-    return [_board_row(row, winner) for row in facts.get("leaderboard") or []]
+    scores = decimals(row.get("mean") for row in rows)
+    gaps = decimals((row.get("difference") or {}).get("mean") for row in rows)
+    return [_board_row(row, winner, scores, gaps) for row in rows]
 
 
-def _board_row(row: dict[str, Any], winner: Any) -> dict[str, Any]:
+def _board_row(row: dict[str, Any], winner: Any, scores: int, gaps: int) -> dict[str, Any]:
+    """``scores`` and ``gaps``: decimals of the two columns."""
     gap = row.get("difference") or {}
     return {
         **{k: row.get(k) for k in ("rank", "method", "role", "summary", "mean", "error")},
         "winner": row.get("method") == winner,
-        "score": number(row.get("mean")),
-        "interval": interval(row.get("low"), row.get("high")),
+        "score": number(row.get("mean"), scores),
+        "interval": interval(row.get("low"), row.get("high"), scores),
         "gap": gap.get("mean"),
-        "gap_text": signed(gap.get("mean")) if gap else "",
-        "gap_interval": _signed_interval(gap),
+        "gap_text": signed(gap.get("mean"), gaps) if gap else "",
+        "gap_interval": interval(gap.get("low"), gap.get("high"), gaps, sign=True),
         "gap_to": gap.get("to"),
         "fit": row.get("fit_seconds"),
         "fit_text": seconds(row.get("fit_seconds")),
@@ -168,21 +182,33 @@ def _board_row(row: dict[str, Any], winner: Any) -> dict[str, Any]:
     }
 
 
-def _signed_interval(gap: dict[str, Any]) -> str:
-    if not (is_number(gap.get("low")) and is_number(gap.get("high"))):
-        return ""
-    return f"{signed(gap['low'])} to {signed(gap['high'])}"
+def _failures(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One line per method and reason, with all folds it happened in."""
+    folds: dict[tuple[Any, Any], list[Any]] = {}
+    for item in failures:
+        folds.setdefault((item.get("method"), item.get("error")), []).append(item.get("fold"))
+    return [
+        {
+            "method": method,
+            "error": error,
+            "fold": ", ".join(str(f) for f in where if f is not None),
+        }
+        for (method, error), where in folds.items()
+    ]
 
 
-def _stress_row(method: str, stress: dict[str, Any]) -> dict[str, Any]:
+def _drift_rows(stress: dict[str, Any]) -> list[dict[str, Any]]:
+    digits = decimals(s.get("slope") for s in stress.values())
+    return [_stress_row(name, s, digits) for name, s in stress.items()]
+
+
+def _stress_row(method: str, stress: dict[str, Any], digits: int | None = None) -> dict[str, Any]:
     bias = stress.get("sparsity_bias")
     return {
         "method": method,
         "slope": stress.get("slope"),
-        "slope_text": signed(stress.get("slope")),
-        "interval": _signed_interval(
-            {"low": stress.get("slope_low"), "high": stress.get("slope_high")}
-        ),
+        "slope_text": signed(stress.get("slope"), digits),
+        "interval": interval(stress.get("slope_low"), stress.get("slope_high"), digits, sign=True),
         "bias": bias,
         "bias_text": number(bias),
         "word": steadiness(bias),
@@ -204,11 +230,11 @@ def _stress(facts: dict[str, Any]) -> dict[str, Any]:
         ("rows", whole(facts.get("rows")), f"of {whole(facts.get('rows_total'))}"),
         ("repeats", whole(facts.get("repeats")), str(facts.get("mechanism", "")).upper()),
     ]
-    outputs = facts.get("outputs") or []
+    outputs = {o["name"]: o for o in facts.get("outputs") or []}
     return {
         "tiles": [{"label": a, "value": b, "note": c} for a, b, c in tiles if b != "–"],
-        "figures": figures.stress(facts, str(facts.get("model", "model"))),
-        "outputs": [_stress_row(o["name"], o) for o in outputs] if len(outputs) > 1 else [],
+        "figures": drift_figures.stress(facts, str(facts.get("model", "model"))),
+        "outputs": _drift_rows(outputs) if len(outputs) > 1 else [],
         "scores": _score_rows(facts),
         "score_names": list(facts.get("scores") or {}),
     }

@@ -189,7 +189,7 @@ def _data(rng):
 def _board(rng):
     out = []
     for k, (name, role, summary) in enumerate(METHODS[:-1]):
-        folds = (0.842 - 0.0045 * k + 0.02 * rng.normal(size=5)).tolist()
+        folds = (0.842 - 0.0045 * k + 0.012 * rng.permutation([-2, -1, 0, 1, 2])).tolist()
         mean = float(np.mean(folds))
         gap = {
             "to": "mean",

@@ -14,8 +14,12 @@ META = "meta.json"
 
 
 def model_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
-    """A folder to save a model to: new, empty, or holding an older model."""
-    folder = output_folder(path, inputs)
+    """Where a model may be saved: a new or empty folder, or an older model. Makes the parent."""
+    folder = Path(path)
+    if not folder.exists():
+        output_folder(str(folder.parent))
+        return folder
+    output_folder(path, inputs)
     if any(folder.iterdir()) and not (folder / META).exists():
         raise ValueError(f"{path} holds other files than a model; choose a new folder")
     return folder

@@ -47,7 +47,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
 
 
 def test_model_folder_does_not_bury_other_files(tmp_path):
-    assert model_folder(str(tmp_path / "new")).is_dir()
+    assert model_folder(str(tmp_path / "a/new")) == tmp_path / "a/new"
+    assert (tmp_path / "a").is_dir()
+    assert not (tmp_path / "a/new").exists()
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(ValueError, match="other files than a model"):
         model_folder(str(tmp_path))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     when="Tables of few columns and some ten thousand rows at most, whose rows fall into groups. "
     "Prediction searches the training rows, and the saved model contains them.",
     space={"k": [5, 15]},
-    tiny={"k": 3, "max_donors": 50},
+    tiny={"k": 3, "max_donors": 500},
 )
 class KNN(Treatment):
     """Nearest neighbours by Euclidean distance over common coordinates.

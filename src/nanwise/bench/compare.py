@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -127,12 +127,12 @@ def compare(
     plans = {method.name: grid.parameters(method, params) for method in chosen}
     todo = grid.cases(table.fingerprint(), chosen, plans, plain(settings.__dict__))
     store = Store(out)
-    records = _run_all(table, todo, store, settings)
+    records = _run_all(run, table, todo, store, settings)
     return _conclude(table, chosen, plans, todo, records, store, settings)
 
 
 def _run_all(
-    table: Table, todo: list[Case], store: Store, settings: Settings, what: Any = run
+    what: Callable[..., Record], table: Table, todo: list[Case], store: Store, settings: Settings
 ) -> list[Record]:
     """Run what is not stored yet, keeping each record as it comes; all records, in order."""
     from tqdm import tqdm
@@ -226,7 +226,7 @@ def _stress(
     protocol = {"kind": "stress", "folds": settings.folds, "repeats": STRESS_REPEATS}
     cases = [Case(**{**firsts[name].__dict__, "protocol": protocol}) for name in names]
     free = Settings(**{**settings.__dict__, "budget": None, "progress": False})
-    found = _run_all(table, cases, store, free, run_stress)
+    found = _run_all(run_stress, table, cases, store, free)
     return {r.method: {"error": r.reason} if r.failed else r.facts for r in found}
 
 

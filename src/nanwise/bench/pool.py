@@ -84,6 +84,10 @@ def _alone(work: Callable[[Item], Result], item: Item) -> Result:
     """One item in a worker, on one thread: several workers with all cores each are far slower."""
     import torch
 
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
-    with threadpool_limits(limits=1):  # BLAS and OpenMP, which a dask worker has not limited itself
-        return work(item)
+    try:
+        with threadpool_limits(limits=1):  # BLAS and OpenMP, which dask does not limit
+            return work(item)
+    finally:  # joblib may run a single worker's share in the caller's own process
+        torch.set_num_threads(before)

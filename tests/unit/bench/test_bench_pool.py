@@ -70,12 +70,12 @@ def test_dask_uses_the_client_that_is_there():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
         pids = set(client.run(os.getpid).values())
-        assert set(spread(where, range(3), jobs=2, backend="dask")) == pids
+        assert set(spread(where, range(4), jobs=1, backend="dask")) <= pids
 
 
 def test_an_iterator_that_ends_stops_the_work():

@@ -6,6 +6,7 @@ They exist only while the site is built, so they cannot grow old.
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from nanwise.registry import Method, known
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 TABLE_MARK = "<!-- table of methods -->"
+ROLE = re.compile(r":(?:class|func|meth|mod|attr|math):<code>~?([^<]*)</code>")
 KIND_TITLES = {
     "treatment": "Treatments: between the gaps and a network",
     "predictor": "Predictors: whole models",
@@ -56,6 +58,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     if TABLE_MARK not in markdown:
         return markdown
     return markdown.replace(TABLE_MARK, when_table(known()))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Docstrings name things as ``:class:`~a.B```; Markdown leaves the role standing as text."""
+    return ROLE.sub(r"<code>\1</code>", html)
 
 
 def page_path(method: Method) -> str:
@@ -105,7 +112,7 @@ def usage(m: Method) -> str:
     if m.kind == "treatment":
         return (
             "from nanwise import NanClassifier\n\n"
-            f'model = NanClassifier(gaps="{m.name}").fit(X, y)   # X: NaN where nothing was observed'
+            f'model = NanClassifier(gaps="{m.name}").fit(X, y)   # NaN in X is a gap'
         )
     return (
         "from nanwise import TableModel\n\n"

@@ -58,10 +58,7 @@ def sparsity_norm(
         number = x.counts().to(x.values.dtype)
         return x._replace(values=x.values * x.spread(_scale(number, K, power)))
     values, present = split(x, observed)
-    scale = _scale(counts(present), K, power).to(values.dtype)
-    if isinstance(x, Observed) or scale.requires_grad:
-        return values * scale
-    return values.mul_(scale)  # ``split`` made a new tensor; a second one would cost a pass
+    return values * _scale(counts(present), K, power).to(values.dtype)
 
 
 def sn_linear(

@@ -3,8 +3,8 @@
 Same meaning as :func:`nanwise.missing.observe`, but the mask comes back as numbers 0 and 1. On a
 CPU, torch selects element by element (``masked_fill`` and ``where`` mispredict at every random gap)
 and converts ``bool`` to float without vector instructions: for 1024 rows of 256 features that takes
-as long as their product with a 256 x 256 matrix. ``nan_to_num``, a comparison written straight into
-floats and a mask read as bytes do the same work 10 to 30 times faster.
+as long as their product with a 256 x 256 matrix. ``nan_to_num``, ``clamp`` and a mask read as bytes
+are vectorised and do the same work about 10 times faster.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def split(x: Tensor | Observed, observed: Tensor | None = None) -> tuple[Tensor,
             f"observed has shape {tuple(observed.shape)}, the values {tuple(x.shape)}; "
             "both must be equal"
         )
-    present = _not_nan(x).mul_(as_number(observed, x.dtype))
+    present = _not_nan(x) * as_number(observed, x.dtype)
     # Infinite garbage times 0 is NaN, so whatever stands in a gap leaves as NaN and then as 0.
     return without_nan(x * present), present
 
@@ -83,8 +83,6 @@ def check_floating(x: Any) -> None:
         raise TypeError(f"a layer takes floating tensors, got {x.dtype}; convert with x.float()")
 
 
-def _not_nan(x: Tensor) -> Any:
-    x = x.detach()
-    if torch.compiler.is_compiling():  # the compiler fuses the conversion, and dislikes ``out``
-        return x.eq(x).to(x.dtype)
-    return torch.eq(x, x, out=torch.empty_like(x))
+def _not_nan(x: Tensor) -> Tensor:
+    # Every number, infinite or not, becomes 1; NaN stays NaN and then becomes 0.
+    return x.detach().clamp(1.0, 1.0).nan_to_num_(nan=0.0)

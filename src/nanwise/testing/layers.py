@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call, vmap
 
 from nanwise.missing import Observed
 from nanwise.nn.sparse import Rows
@@ -149,6 +149,16 @@ class LayerContract:
         if case.nan_is_gap and case.minds_gaps:
             x = x.where(observed, _NAN)
             torch.testing.assert_close(compiled(x), layer(x))
+
+    def test_vmaps(self, case: LayerCase) -> None:
+        """``torch.func.vmap`` over rows, and over stacked parameters, changes no number."""
+        layer, x, observed = _layer(case), *_data()
+        x = x.where(observed, 0.0)
+        torch.testing.assert_close(vmap(layer)(x, observed), layer(x, observed))
+        state = {name: torch.stack([value, value]) for name, value in layer.state_dict().items()}
+        if state:
+            twice = vmap(lambda one: functional_call(layer, one, (x, observed)))(state)
+            torch.testing.assert_close(twice, torch.stack([layer(x, observed)] * 2))
 
     def test_input_stays_as_it_is(self, case: LayerCase) -> None:
         """Nothing is written into what the caller owns."""

@@ -8,6 +8,7 @@ converted raises a :class:`~nanwise.errors.DataError` that names column, row and
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,15 +74,9 @@ def to_numbers(column: pd.Series) -> np.ndarray:
 def numbers_of(cells: list[Any]) -> np.ndarray:
     """float64 of each cell, NaN where it is no number; truth values and dates are none."""
     pd = need("pandas", "cli")
-    numbers = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce")
-    out = numbers.to_numpy(dtype=np.float64, na_value=np.nan).copy()
-    out[
-        [
-            not isinstance(cell, (str, int, float, np.number)) and not _is_decimal(cell)
-            for cell in cells
-        ]
-    ] = np.nan
-    return out
+    fit = [cell if _may_be_number(cell) else None for cell in cells]
+    numbers = pd.to_numeric(pd.Series(fit, dtype=object), errors="coerce")
+    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def to_dates(column: pd.Series) -> np.ndarray:
@@ -163,8 +158,10 @@ def _plain_numbers(column: pd.Series) -> np.ndarray | None:
     return None
 
 
-def _is_decimal(cell: Any) -> bool:
-    return type(cell).__module__ in ("decimal", "_decimal", "_pydecimal")
+def _may_be_number(cell: Any) -> bool:
+    if isinstance(cell, (bool, np.bool_, complex)):
+        return False
+    return isinstance(cell, (str, int, float, np.number, Decimal))
 
 
 def _date_text(cell: Any) -> Any:

@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from nanwise.registry import method
+
+
+class EmptyColumnsToZero(TransformerMixin, BaseEstimator):
+    """Columns never observed in training become 0; all other gaps stay.
+
+    The binning of scikit-learn's boosting (1.9) fails on a column without a single value.
+
+    Attributes
+    ----------
+    empty_ : ndarray of bool, shape (n_features,)
+    """
+
+    def fit(self, X: np.ndarray, y: Any = None) -> Self:
+        """Find the columns without a value."""
+        self.empty_ = np.isnan(X).all(axis=0)
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Set those columns to 0."""
+        return np.where(self.empty_, 0.0, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 @method(
@@ -22,6 +50,7 @@ from nanwise.registry import method
 def hist_gradient_boosting(task: str, random_state: int | None = None, **params: Any) -> Any:
     """Boosted trees for ``task``, "classification" or "regression"; params go to scikit-learn."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.pipeline import make_pipeline
 
     kinds = {
         "classification": HistGradientBoostingClassifier,
@@ -29,4 +58,4 @@ def hist_gradient_boosting(task: str, random_state: int | None = None, **params:
     }
     if task not in kinds:
         raise ValueError(f"task must be one of {', '.join(kinds)}, got {task!r}")
-    return kinds[task](random_state=random_state, **params)
+    return make_pipeline(EmptyColumnsToZero(), kinds[task](random_state=random_state, **params))

@@ -1,0 +1,63 @@
+"""Nearest neighbours against scikit-learn and by hand."""
+
+import numpy as np
+import pytest
+from sklearn.impute import KNNImputer
+
+from nanwise.methods.table.knn import KNN
+from nanwise.missing import observe
+from nanwise.testing.treatments import rows_with_gaps
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(80, 4, 5), (300, 8, 3), (40, 3, 1), (60, 6, 60)])
+def test_equals_scikit_learn(n, d, k):
+    train, new = rows_with_gaps(n, d, 0.25, seed=1), rows_with_gaps(30, d, 0.25, seed=2)
+    keep = new.observed.any(axis=1)
+    ours, _ = KNN(k=k).fit(*train).prepare(new.values[keep], new.observed[keep])
+    reference = KNNImputer(n_neighbors=k).fit(np.where(train.observed, train.values, np.nan))
+    theirs = reference.transform(np.where(new.observed, new.values, np.nan)[keep])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_by_hand():
+    train = observe(np.array([[0.0, 1.0], [1.0, 3.0], [5.0, 100.0], [0.2, np.nan]]))
+    filled, _ = KNN(k=2).fit(*train).prepare(*observe(np.array([[0.1, np.nan]])))
+    assert filled[0, 1] == 2.0
+
+
+def test_ties_go_by_order_whatever_rows_are_passed():
+    draw = np.random.default_rng(0)
+    x = draw.integers(0, 2, (500, 6)).astype(float)
+    x[draw.random(x.shape) < 0.3] = np.nan
+    rows = observe(x)
+    knn = KNN(k=4).fit(*rows)
+    whole, _ = knn.prepare(*rows)
+    for row in range(0, 500, 50):
+        one, _ = knn.prepare(rows.values[row : row + 1], rows.observed[row : row + 1])
+        np.testing.assert_array_equal(one[0], whole[row])
+
+
+def test_no_donor_gives_the_mean():
+    train = observe(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 4.0], [np.nan, 8.0]]))
+    filled, _ = KNN(k=2).fit(*train).prepare(*observe(np.array([[1.0, np.nan]])))
+    assert filled[0, 1] == 6.0
+
+
+def test_fewer_donors_than_k():
+    train = observe(np.array([[1.0, 2.0], [3.0, np.nan]]))
+    filled, _ = KNN(k=5).fit(*train).prepare(*observe(np.array([[9.0, np.nan]])))
+    assert filled[0, 1] == 2.0
+
+
+def test_donors_are_capped_by_seed():
+    rows = rows_with_gaps(100, 3)
+    one, same, other = (KNN(max_donors=20, seed=seed).fit(*rows) for seed in (0, 0, 1))
+    assert one.donors_.shape == (20, 3)
+    np.testing.assert_array_equal(one.donors_, same.donors_)
+    assert not np.array_equal(one.donors_, other.donors_)
+    np.testing.assert_array_equal(one.fill_, other.fill_)
+
+
+def test_bad_k():
+    with pytest.raises(ValueError, match="k must be"):
+        KNN(k=0).fit(*rows_with_gaps())

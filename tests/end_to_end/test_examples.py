@@ -17,8 +17,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CONSOLE = re.compile(r"^\$ (nanwise .*)$", re.MULTILINE)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-# Blocks that describe interfaces rather than do something.
-NOT_CODE_TO_RUN = {"architecture.md"}
+# The first describes interfaces rather than does something; the second is run under pytest below.
+NOT_CODE_TO_RUN = {"architecture.md", "contributing_a_method.md"}
 
 
 def python_of(page: Path) -> str:
@@ -53,6 +53,20 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
 )
 def test_python_in_the_documentation_runs(page: Path, tmp_path: Path) -> None:
     run(python_of(page), tmp_path)
+
+
+def test_the_method_in_the_documentation_keeps_its_contract(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "contributing_a_method.md"
+    (tmp_path / "test_method.py").write_text(python_of(page), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_method.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert " passed" in done.stdout
 
 
 def commands() -> list[str]:

@@ -137,7 +137,8 @@ def test_regression_and_two_jobs(tmp_path):
         "--out", tmp_path / "o", "--no-stress", "-q", *SMALL,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert "RMSE (lower is better)" in result.stdout
+    assert "RMSE ± 95 %" in result.stdout
+    assert "Lower is better." in result.stdout
 
 
 def test_a_data_set_by_name_knows_its_target(tmp_path, monkeypatch):

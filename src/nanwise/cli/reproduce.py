@@ -21,7 +21,12 @@ SIGNS = {"within": "=", "above": "↑", "below": "↓"}
     show_default=True,
     help="Sizes and number of runs; never the method.",
 )
-@click.option("--only", metavar="A,B", help="Only these rows and columns of the table.")
+@click.option(
+    "--only",
+    metavar="NAME",
+    multiple=True,
+    help="Only this row or column of the table; may be given several times.",
+)
 @options.jobs()
 @options.backend
 @click.option("--out", metavar="DIR", default="reproduced", show_default=True, help="Results.")
@@ -35,7 +40,6 @@ def command(ctx: click.Context, table: str | None, scale: str, out: str, **given
     from nanwise.bench.reproduce import reproduce
     from nanwise.cli.files import output_folder
     from nanwise.cli.trouble import RESUME
-    from nanwise.cli.wording import names
     from nanwise.report import write
 
     _refuse_unknown(table)
@@ -47,7 +51,7 @@ def command(ctx: click.Context, table: str | None, scale: str, out: str, **given
         jobs=given["jobs"],
         backend=given["backend"],
         out=folder,
-        only=names(given["only"]),
+        only=given["only"] or None,
         progress=not given["quiet"],
     )
     written = write(facts, folder, name=table.replace("/", "-"))

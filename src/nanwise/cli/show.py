@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
+
+WIDE = 200
 
 
 def table(
@@ -21,18 +25,25 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    grid = Table(
+        box=box.SIMPLE_HEAD,
+        title=title or None,
+        title_justify="left",
+        pad_edge=False,
+        collapse_padding=True,
+    )
     right = set(right)
     for head in heads:
         grid.add_column(head, justify="right" if head in right else "left", overflow="fold")
     for row in rows:
         # Text, not str: a name such as "[a]" must not be read as markup.
         grid.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        # A file or a pipe has no width: never fold what a program may read.
-        console.width = max(console.width, 200)
-    console.print(grid)
+    Console(highlight=False, width=width()).print(grid)
+
+
+def width() -> int:
+    """Columns of the terminal. A pipe has none: what a program may read is never folded."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE
 
 
 def as_json(facts: Any) -> None:

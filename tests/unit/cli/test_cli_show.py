@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nanwise.cli import show
-from nanwise.cli.leaderboard import bounds, figure, show_leaderboard
+from nanwise.cli.leaderboard import figure, places, show_leaderboard
 
 
 def row(**given):
@@ -32,11 +32,11 @@ def test_leaderboard_shows_figures_and_the_baseline(capsys):
     difference = {"to": "zero", "mean": 0.012, "low": -0.003, "high": 0.027}
     show_leaderboard(facts(row(method="knn", difference=difference), row(rank=2)))
     text = capsys.readouterr().out
-    assert "AUROC (higher is better)" in text
-    assert "0.8123" in text
-    assert "+0.012" in text
-    assert "-0.003 … +0.027" in text
-    assert "baseline: zero" in text
+    assert "AUROC ± 95 %" in text
+    assert "0.8123 ± 0.0125" in text
+    assert "vs zero" in text
+    assert "+0.0120 ± 0.0150" in text
+    assert "Higher is better. zero is the best" in text
     assert "note" not in text
 
 
@@ -50,11 +50,26 @@ def test_leaderboard_shows_failures_with_their_reason(capsys):
     assert "Boom: [a] burst" in text
 
 
+def test_leaderboard_without_a_baseline(capsys):
+    show_leaderboard(facts(row()) | {"baseline": None})
+    text = capsys.readouterr().out
+    assert "vs" not in text
+    assert text.strip().endswith("Higher is better.")
+
+
 def test_missing_figures_are_dashes():
-    assert (
-        figure(None) == bounds(None, 1.0) == show.number(None) == show.number(float("nan")) == "–"
-    )
+    assert figure(None, 2) == show.number(None) == show.number(float("nan")) == "–"
+    assert figure({"mean": None, "low": None, "high": None}, 2) == "–"
+    assert figure({"mean": 1.5, "low": None, "high": None}, 2) == "1.50"
     assert show.number(3) == "3"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([0.83, 0.7], 4), ([53.2, 1.0], 2), ([45200.0, None], 0), ([None, 0.0], 3), ([1e-9], 6)],
+)
+def test_places_follow_the_size_of_the_figures(values, expected):
+    assert places(values) == expected
 
 
 def test_table_reads_no_markup(capsys):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -47,15 +47,22 @@ def _measure(case: Case) -> Measured:
 
 def _data(case: Case) -> tuple[np.ndarray, np.ndarray, str]:
     from nanwise.data.ampute import replicate
-    from nanwise.data.sets import load_dataset
 
-    data = load_dataset(case.dataset)
-    X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
+    X, y, task = _load(case.dataset)
     limit = case.protocol.get("rows")
     if limit is not None and limit < len(y):
         drawn = np.random.default_rng(case.seed).choice(len(y), limit, replace=False)
         X, y = X[drawn], y[drawn]
-    return replicate(X, case.protocol.get("replicate", 1)), y, data.task
+    return replicate(X, case.protocol.get("replicate", 1)), y, task
+
+
+@lru_cache(maxsize=16)
+def _load(name: str) -> tuple[np.ndarray, np.ndarray, str]:
+    """Kept, because a worker meets the same set in many cells; never written to."""
+    from nanwise.data.sets import load_dataset
+
+    data = load_dataset(name)
+    return np.asarray(data.X, dtype=float), np.asarray(data.y), data.task
 
 
 def _hide(X: np.ndarray, case: Case) -> tuple[np.ndarray, np.ndarray | None]:

@@ -112,11 +112,11 @@ def bayesian_ridge(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np
     """
     total = weight.sum()
     x_mean, y_mean = weight @ x / total, weight @ y / total
-    x, y = x - x_mean, y - y_mean
-    gram = (x * weight[:, None]).T @ x
-    power, basis = np.linalg.eigh(gram)
+    root = np.sqrt(weight)
+    x, y = (x - x_mean) * root[:, None], (y - y_mean) * root
+    power, basis = np.linalg.eigh(x.T @ x)
     power = np.maximum(power, 0.0)
-    moment, square = basis.T @ (x.T @ (weight * y)), weight @ (y * y)
+    moment, square = basis.T @ (x.T @ y), float(y @ y)
     coef = basis @ _evidence(power, moment, square, total, basis)
     return coef, float(y_mean - x_mean @ coef)
 
@@ -125,13 +125,13 @@ def _evidence(
     power: np.ndarray, moment: np.ndarray, square: float, total: float, basis: np.ndarray
 ) -> np.ndarray:
     """Posterior mean in the eigenbasis after the precisions have settled."""
-    noise, prior = 1.0 / (square / total + np.finfo(np.float64).eps), 1.0
+    noise, prior = 1.0 / (square / total + float(np.finfo(np.float64).eps)), 1.0
     old = None
     for _ in range(_RIDGE_ROUNDS):
         coef = moment / (power + prior / noise)
-        error = max(square - 2 * coef @ moment + coef @ (power * coef), 0.0)
+        error = max(float(square - 2 * coef @ moment + coef @ (power * coef)), 0.0)
         freedom = float((noise * power / (prior + noise * power)).sum())
-        prior = (freedom + 2 * _PRIOR) / (coef @ coef + 2 * _PRIOR)
+        prior = (freedom + 2 * _PRIOR) / (float(coef @ coef) + 2 * _PRIOR)
         noise = (total - freedom + 2 * _PRIOR) / (error + 2 * _PRIOR)
         if old is not None and np.abs(basis @ (coef - old)).sum() < _RIDGE_TOL:
             break

@@ -29,7 +29,7 @@ class Donors:
         self.values, self.observed, self.weight = values, observed, weight
         self._columns = np.ascontiguousarray(values.T)
         self._there = np.ascontiguousarray(observed.T, dtype=np.float64)
-        self._whole = observed.all(axis=0)
+        self._whole: np.ndarray = np.asarray(observed.all(axis=0))
 
     def distances(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Squared distance of one row to each donor, per common coordinate.

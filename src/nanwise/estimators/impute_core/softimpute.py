@@ -110,7 +110,7 @@ def complete(
     data, gaps = (scaled.T, ~observed.T) if wide else (scaled, ~observed)
     guess, last, n_iter = _iterate(data, gaps, tau, tol, max_iter)
     axes = last.image @ (last.core @ last.short) / last.strength if wide else last.short
-    axes = axes * observed.any(axis=0)[:, None]  # an empty column is 0, not a rounding error
+    axes[~observed.any(axis=0)] = 0.0  # an empty column is 0, not a rounding error
     filled = np.where(observed, values, (guess.T if wide else guess) / root)
     objective = _objective(data, gaps, last, tau)
     return filled, Completion(axes, last.strength, tau, n_iter, objective)
@@ -149,19 +149,17 @@ def _iterate(
     filled, guess, momentum = data.copy(), np.zeros_like(data), 1.0
     ahead = guess
     last: _Step | None = None
-    n_iter = 0
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
+    for n_iter in range(1, max_iter + 1):
         last = _threshold(filled, tau, last)
         new = (last.image @ last.core) * gaps
         step, before = new - guess, float(np.linalg.norm(guess))
         change = float(np.linalg.norm(step))
-        if change == 0 or (before > 0 and change < tol * before):
-            guess = new
-            break
+        if n_iter == max_iter or change == 0 or (before > 0 and change < tol * before):
+            return new, last, n_iter
         ahead, momentum = _extrapolate(new, step, ahead, momentum)
         guess = new
         np.add(data, ahead, out=filled)
-    return guess, last, n_iter
+    raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
 
 
 def _extrapolate(

@@ -7,7 +7,7 @@ from typing import Any
 from nanwise.report import svg
 from nanwise.report.marks import tone
 from nanwise.report.numbers import is_number
-from nanwise.report.story import ranked
+from nanwise.report.story import higher_is_better, ranked
 
 MOST_COLUMNS = 60
 
@@ -90,7 +90,7 @@ def scores(facts: dict[str, Any]) -> list[Figure]:
         return []
     metric = facts.get("metric") or {}
     label = str(metric.get("label") or metric.get("name") or "score")
-    better = "right" if metric.get("higher_is_better", True) else "left"
+    better = "right" if higher_is_better(facts) else "left"
     base = next((r["mean"] for r in rows if r["method"] == facts.get("baseline")), None)
     items = [_item(r, r["method"], r.get("folds")) for r in rows]
     picture = svg.forest(

@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,17 +97,21 @@ def _umask() -> int:
     return current
 
 
-def _html(facts: dict[str, Any]) -> str:
+@cache
+def _environment() -> Any:
     jinja2 = need("jinja2", "report")
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+
+
+def _html(facts: dict[str, Any]) -> str:
     script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
-    template = environment.get_template(f"{facts['kind']}.html")
+    template = _environment().get_template(f"{facts['kind']}.html")
     return template.render(page=view_of(facts), script=script, script_hash=_script_hash(script))
 
 

@@ -25,6 +25,12 @@ def steadiness(bias: Any) -> str:
     return "some drift" if bias < STRONG else "strong drift"
 
 
+def higher_is_better(facts: dict[str, Any]) -> bool:
+    """What the metric says of itself; a metric given by its name alone counts as a gain."""
+    metric = facts.get("metric")
+    return metric.get("higher_is_better") is not False if isinstance(metric, dict) else True
+
+
 def ranked(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """Lines of the leaderboard that have a score, best first."""
     scored = [row for row in facts.get("leaderboard") or [] if is_number(row.get("mean"))]
@@ -67,8 +73,7 @@ def _against_baseline(row: dict[str, Any], facts: dict[str, Any]) -> str:
         return "It is itself one of the simple baselines: nothing more elaborate did better here."
     if not gap or not is_number(gap.get("mean")):
         return ""
-    sign = 1 if (facts.get("metric") or {}).get("higher_is_better", True) else -1
-    better = "better" if sign * gap["mean"] >= 0 else "worse"
+    better = "better" if (gap["mean"] >= 0) == higher_is_better(facts) else "worse"
     head = f"That is {number(abs(gap['mean']))} {better} than the best simple baseline, {gap['to']}"
     low, high = gap.get("low"), gap.get("high")
     if not (is_number(low) and is_number(high)):
@@ -139,7 +144,7 @@ def _stress(facts: dict[str, Any]) -> list[str]:
 
 def _score_loss(name: str, score: dict[str, Any], facts: dict[str, Any]) -> str:
     means, shares = score.get("mean") or [], facts.get("shares") or []
-    if not means or not is_number(means[0]) or not is_number(means[-1]):
+    if not (means and shares and is_number(means[0]) and is_number(means[-1])):
         return ""
     return (
         f"{name} goes from {number(means[0])} with {percent(shares[0])} of the values "
@@ -152,7 +157,8 @@ def _reproduce(facts: dict[str, Any]) -> list[str]:
     done = [v for v in verdicts if v in ("within", "above", "below")]
     if not done:
         return ["Nothing was measured yet."]
-    good = sum(v != "below" for v in done)
+    worse = "below" if higher_is_better(facts) else "above"
+    good = sum(v != worse for v in done)
     text = (
         f"{good} of {len(done)} measured figures are within or better than the published interval"
     )

@@ -16,7 +16,7 @@ from nanwise.report.numbers import (
     signed,
     whole,
 )
-from nanwise.report.story import steadiness, story_of
+from nanwise.report.story import higher_is_better, steadiness, story_of
 
 MOST_COLUMNS_LISTED = 200
 
@@ -26,7 +26,7 @@ def view_of(facts: dict[str, Any]) -> dict[str, Any]:
     make = {"compare": _compare, "stress": _stress, "reproduce": _reproduce}[facts["kind"]]
     return {
         "title": title_of(facts),
-        "created": moment(facts["created"]) if facts.get("created") else None,
+        "meta": _meta(facts),
         "command": facts.get("command"),
         "story": story_of(facts),
         "settings": pairs(facts.get("settings")),
@@ -43,6 +43,13 @@ def title_of(facts: dict[str, Any]) -> str:
         "reproduce": f"Reproduction of {facts.get('id', 'a table')}",
     }
     return str(facts.get("title") or default[facts["kind"]])
+
+
+def _meta(facts: dict[str, Any]) -> list[str]:
+    source = (facts.get("data") or {}).get("source") or facts.get("source")
+    scale = facts.get("scale") and f"scale {facts['scale']}"
+    created = facts.get("created") and moment(facts["created"])
+    return [str(part) for part in (facts.get("id"), source, scale, created) if part]
 
 
 def pairs(tree: Any) -> list[tuple[str, str]]:
@@ -72,15 +79,19 @@ def _compare(facts: dict[str, Any]) -> dict[str, Any]:
         "stress_figures": drift_figures.stress_overview(stress, facts),
         "stress_details": [(m, drift_figures.stress(s, m)) for m, s in stress.items()],
         "curve_figures": figures.learning(facts.get("curves") or {}),
-        "winner": facts.get("winner"),
+        "winner": _winner(facts.get("winner")),
         "winner_params": pairs((facts.get("winner") or {}).get("params")),
         "failures": _failures(facts.get("failures") or []),
     }
 
 
+def _winner(winner: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {k: winner.get(k) for k in ("method", "path")} if winner else None
+
+
 def _metric(facts: dict[str, Any]) -> dict[str, Any]:
     metric = facts.get("metric") or {}
-    higher = metric.get("higher_is_better", True)
+    higher = higher_is_better(facts)
     return {
         "label": metric.get("label") or metric.get("name") or "score",
         "direction": "higher is better" if higher else "lower is better",
@@ -235,9 +246,19 @@ def _stress(facts: dict[str, Any]) -> dict[str, Any]:
         "tiles": [{"label": a, "value": b, "note": c} for a, b, c in tiles if b != "–"],
         "figures": drift_figures.stress(facts, str(facts.get("model", "model"))),
         "outputs": _drift_rows(outputs) if len(outputs) > 1 else [],
+        "caution": _caution(facts.get("mechanism")),
         "scores": _score_rows(facts),
         "score_names": list(facts.get("scores") or {}),
     }
+
+
+def _caution(mechanism: Any) -> str:
+    if mechanism in (None, "mcar"):
+        return ""
+    return (
+        f"Here hiding is not blind ({str(mechanism).upper()}: it depends on the values), so the "
+        "mean prediction may move for a good reason, too."
+    )
 
 
 def _score_rows(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -258,14 +279,19 @@ def _score_rows(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _reproduce(facts: dict[str, Any]) -> dict[str, Any]:
+    metric = facts.get("metric")
+    named = metric if isinstance(metric, dict) else {"label": metric}
     return {
-        "id": facts.get("id"),
         "source": facts.get("source"),
         "scale": facts.get("scale"),
-        "metric": facts.get("metric"),
+        "metric": named.get("label") or named.get("name"),
+        "higher": higher_is_better(facts),
         "columns": [str(c) for c in facts.get("columns") or []],
         "rows": [
-            {"name": row.get("name"), "cells": [_figure_pair(c) for c in row.get("cells") or []]}
+            {
+                "name": row.get("name"),
+                "cells": [_figure_pair(c, higher_is_better(facts)) for c in row.get("cells") or []],
+            }
             for row in facts.get("rows") or []
         ],
         "notes": facts.get("notes") or [],
@@ -273,7 +299,7 @@ def _reproduce(facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _figure_pair(cell: dict[str, Any]) -> dict[str, Any]:
+def _figure_pair(cell: dict[str, Any], higher: bool) -> dict[str, Any]:
     ours, published = cell.get("ours") or {}, cell.get("published") or {}
     return {
         "ours": with_interval(ours),
@@ -281,8 +307,12 @@ def _figure_pair(cell: dict[str, Any]) -> dict[str, Any]:
         "n": ours.get("n"),
         "published": with_interval(published),
         "verdict": cell.get("verdict") or "not measured",
+        "mood": {**_MOODS[higher], "within": "good"}.get(cell.get("verdict"), ""),
         "error": cell.get("error"),
     }
+
+
+_MOODS = {True: {"above": "good", "below": "bad"}, False: {"above": "bad", "below": "good"}}
 
 
 def with_interval(figure: dict[str, Any]) -> str:

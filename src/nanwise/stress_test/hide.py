@@ -68,7 +68,7 @@ def with_gaps(X: Any, held: np.ndarray) -> Any:
     -------
     ndarray or DataFrame of shape (R * N, D)
         Columns of a frame keep their dtype as far as it has room for a gap: whole numbers become
-        float64, booleans become objects, everything else stays what it was.
+        float64, booleans nullable booleans, everything else stays what it was.
     """
     repeats, n_rows, n_columns = held.shape
     tall = take(X, np.tile(np.arange(n_rows), repeats))
@@ -83,10 +83,15 @@ def with_gaps(X: Any, held: np.ndarray) -> Any:
 
 def _frame_with_gaps(frame: Any, held: np.ndarray) -> Any:
     """By position, so that columns of the same name are no trouble."""
-    hidden = {j: frame.iloc[:, j].mask(held[:, j]) for j in range(frame.shape[1])}
+    hidden = {j: _nullable(frame.iloc[:, j]).mask(held[:, j]) for j in range(frame.shape[1])}
     out = type(frame)(hidden, index=frame.index)
     out.columns = frame.columns
     return out
+
+
+def _nullable(column: Any) -> Any:
+    """A plain boolean column as a nullable one; pandas would turn it to objects otherwise."""
+    return column.astype("boolean") if column.dtype == bool else column
 
 
 class Hiding:
@@ -119,6 +124,8 @@ class Hiding:
         """Boolean (N, D), True where an observed cell is hidden so that ``share`` of them stay."""
         if share >= 1:
             return np.zeros_like(self.observed)
+        if share <= 0:
+            return self.observed.copy()
         if self.mechanism == "mcar":
             return self._held_at_random(share, repeat)
         return self._held_by_ampute(share, repeat) & self.observed

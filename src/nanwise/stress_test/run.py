@@ -55,7 +55,8 @@ def stress(
         Shares of each row's observed values that stay, between 0 and 1.
     mechanism : {"mcar", "mar", "mnar"}
         How cells to hide are chosen. ``mcar`` keeps exactly ``round(share * count)`` cells of each
-        row; the others reach the share on average (see :func:`nanwise.data.ampute.ampute`).
+        row; the others come near the share on average (see :func:`nanwise.data.ampute.ampute`; MAR
+        leaves a tenth of the columns alone). What is really left is in ``facts["kept"]``.
     repeats : int
         How often the hiding is drawn anew.
     metric : callable, optional

@@ -83,6 +83,7 @@ def test_a_frame_keeps_its_kinds_where_they_have_room_for_a_gap(mixed):
     kept = ["number", "nullable", "word", "level", "day"]
     assert [out[c].dtype for c in kept] == [mixed[c].dtype for c in kept]
     assert out["whole"].dtype == np.float64
+    assert out["flag"].dtype == "boolean"
     assert out["flag"].tolist()[1:3] == [False, True]
 
 

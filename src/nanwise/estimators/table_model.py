@@ -95,7 +95,7 @@ class TableModel(BaseEstimator):
         self.schema = schema
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TableModel:
+    def fit(self, X: Any, y: Any) -> TableModel:
         """Learn the encoding of the columns and train the method."""
         if self.task not in TASKS:
             raise ValueError(f"task must be one of {TASKS}, got {self.task!r}")
@@ -104,8 +104,7 @@ class TableModel(BaseEstimator):
         self.schema_ = None if self.encoder_ is None else self.encoder_.schema
         self.task_ = self._decide_task(y)
         self.estimator_ = make_estimator(self.method, self.task_, self.params, self.random_state)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator_.fit(matrix, y, **weights)
+        self.estimator_.fit(matrix, y)
         self.history_ = getattr(self.estimator_, "history_", [])
         if self.task_ == "classification":
             self.classes_ = self.estimator_.classes_
@@ -113,12 +112,14 @@ class TableModel(BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted class or value of each row."""
-        return self.estimator_.predict(self._read(X))
+        X = self._read(X)
+        return self.estimator_.predict(X)
 
     @available_if(_classifies)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of ``classes_``."""
-        return self.estimator_.predict_proba(self._read(X))
+        X = self._read(X)
+        return self.estimator_.predict_proba(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy, or the coefficient of determination for regression."""

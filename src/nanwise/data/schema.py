@@ -175,11 +175,13 @@ class Schema:
         frame = as_frame(frame)
         _refuse_unknown(self.names, frame.columns, "the table must have")
         notes = _extra_columns(frame.columns, {*self.names, *self.dropped})
-        out = {}
+        out = _numbers(frame, [c.name for c in self.columns if c.kind == "numeric"])
         for column in self.columns:
-            out[column.name], note = _fit_column(pd, frame[column.name], column)
-            notes += [note] if note else []
-        return pd.DataFrame(out, index=frame.index), notes
+            if column.name not in out:
+                out[column.name], note = _fit_column(pd, frame[column.name], column)
+                notes += [note] if note else []
+        ordered = {name: out[name] for name in self.names}
+        return pd.DataFrame(ordered, index=frame.index), notes
 
 
 def merge_notes(notes: Sequence[Note]) -> list[Note]:
@@ -191,6 +193,12 @@ def merge_notes(notes: Sequence[Note]) -> list[Note]:
             note = _unknown(note.column, note.number + merged[key].number)
         merged[key] = note
     return list(merged.values())
+
+
+def _numbers(frame: pd.DataFrame, names: list[str]) -> dict[str, Any]:
+    """The numeric columns that need no look at single cells."""
+    block, done = parse.numbers_at_once(frame[names])
+    return {name: block[:, j] for j, name in enumerate(names) if done[j]}
 
 
 def _fit_column(pd: Any, cells: pd.Series, column: Column) -> tuple[Any, Note | None]:

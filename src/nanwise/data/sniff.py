@@ -83,7 +83,7 @@ def sniff(path: Path, sep: str | None = None, encoding: str | None = None) -> Fo
         with open_bytes(path, gzipped) as file:
             head, whole = _head(file)
     _refuse_binary(path, head, encoding)
-    encoding = encoding or "utf-8-sig"
+    encoding = _known(encoding or "utf-8-sig")
     lines = _lines(path, head, encoding, whole)
     if not lines:
         raise DataError(f"{path} is empty; expected a header line and rows")
@@ -107,6 +107,16 @@ def explain_encoding(path: Path, form: Format) -> DataError:
                 return _bad_byte(path, form.encoding, position - pending + error.start, error)
             position += len(block)
     return DataError(f"{path} ends in the middle of a {form.encoding} character")
+
+
+def _known(encoding: str) -> str:
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise DataError(
+            f"no encoding is called {encoding!r}; usual ones: utf-8, latin-1"
+        ) from error
+    return encoding
 
 
 def _head(file: Any) -> tuple[bytes, bool]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nanwise.data.frames import as_frame, listed, refuse_twice
-from nanwise.data.parse import MARKERS, distinct, numbers_of, used
+from nanwise.data.parse import MARKERS, distinct, is_text, numbers_of, used
 from nanwise.data.sniff import Format, explain_encoding, is_parquet, open_bytes, sniff, told
 from nanwise.data.writing import TableWriter, write_table
 from nanwise.errors import DataError, need
@@ -59,7 +59,7 @@ def read_table(
         return _read_parquet(path)
     form = sniff(path, sep, encoding)
     with _telling(path, form), open_bytes(path, form.gzipped) as file:
-        frame = _text_reader(file, form, low_memory=False)
+        frame = _text_reader(file, form, low_memory=False).rename(columns=str.strip)
     if not len(frame):
         raise DataError(f"{path} has a header but no rows")
     return _tidy(frame)
@@ -188,6 +188,7 @@ def _text_chunks(
                 chunk = next(reader, None)
             if chunk is None:
                 return
+            chunk = chunk.rename(columns=str.strip)
             yield chunk if form.decimal == "." else _with_points(chunk)
     finally:
         if file is not None:
@@ -202,6 +203,8 @@ def _with_points(chunk: pd.DataFrame) -> pd.DataFrame:
 def _tidy(frame: pd.DataFrame) -> pd.DataFrame:
     """Cut blanks off texts; a column that is then numbers throughout becomes numeric."""
     for name in frame.columns[[dtype.kind in "OUT" for dtype in frame.dtypes]]:
+        if not is_text(frame[name]):
+            continue
         stripped = frame[name].str.strip()
         if stripped.equals(frame[name]):
             continue

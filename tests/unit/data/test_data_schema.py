@@ -235,6 +235,21 @@ def test_numbers_as_categories_whatever_the_dtype():
         assert schema.check({"c": cells})[0]["c"].cat.codes.tolist() == [0, 1]
 
 
+def test_block_conversion_equals_the_careful_one():
+    """Text columns of numbers go as one block; columns with markers or blanks one by one."""
+    columns = {
+        "plain": ["1", "2.5", None],
+        "marker": ["1", "?", "-3e2"],
+        "blank": [" 1", "2 ", "nan"],
+        "number": [1.0, np.nan, 3.0],
+        "whole": [1, 2, 3],
+    }
+    schema = Schema(tuple(Column(name, "numeric") for name in columns))
+    checked, _ = schema.check(pd.DataFrame({k: pd.Series(v) for k, v in columns.items()}))
+    expected = [[1, 1, 1, 1, 1], [2.5, np.nan, 2, np.nan, 2], [np.nan, -300, np.nan, 3, 3]]
+    np.testing.assert_array_equal(checked.to_numpy(), expected)
+
+
 def test_dates_are_utc():
     schema = Schema.infer({"d": ["2024-01-01T00:30:00+01:00"]})
     aware = pd.Series(pd.to_datetime(["2024-01-01 00:30"])).dt.tz_localize("Europe/Paris")

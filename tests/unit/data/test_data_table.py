@@ -65,6 +65,23 @@ def test_markers_are_gaps_in_numbers_and_text(tmp_path, marker):
     assert frame.isna().to_numpy().tolist() == [[False] * 2, [True] * 2, [False] * 2]
 
 
+def test_columns_that_pandas_keeps_as_objects(tmp_path):
+    path = put(tmp_path, "flag,big , x\nTrue,123456789012345678901,1\n,2,2\nFalse,3,3\n")
+    frame = read_table(path)
+    assert list(frame.columns) == ["flag", "big", "x"]
+    schema = Schema.infer(frame)
+    assert [column.kind for column in schema.columns] == ["boolean", "numeric", "numeric"]
+    whole, _ = schema.check(frame)
+    assert whole["big"][0] == 123456789012345678901.0
+    (chunk,) = read_chunks(path)
+    pd.testing.assert_frame_equal(schema.check(chunk)[0], whole, check_index_type=False)
+
+
+def test_unknown_encoding(tmp_path):
+    with pytest.raises(DataError, match="no encoding is called 'foo'"):
+        read_table(put(tmp_path, "a\n1\n"), encoding="foo")
+
+
 def test_byte_order_mark(tmp_path):
     frame = read_table(put(tmp_path, b"\xef\xbb\xbfa,b\n1,2\n"))
     assert list(frame.columns) == ["a", "b"]

@@ -55,7 +55,7 @@ def _diabetes(paths: list[Path]) -> pd.DataFrame:
     return _of_sklearn("diabetes", "progression", scaled=False)
 
 
-_BREAST = {
+_BREAST: dict[str, Any] = {
     "target": "diagnosis",
     "rows": 569,
     "columns": 30,

@@ -112,7 +112,7 @@ def _uci(name: str, number: int, slug: str, citation: str, **facts: Any) -> Spec
     )
 
 
-_CRASHES = {
+_CRASHES: dict[str, Any] = {
     "number": 252,
     "slug": "climate+model+simulation+crashes",
     "citation": "Lucas et al. (2013), Failure analysis of parameter-induced simulation crashes in "

@@ -88,8 +88,15 @@ def _tell(facts: dict[str, Any], folder: Path) -> None:
     from nanwise.report import write
 
     write(facts, folder)
-    for note in facts["data"]["notes"]:
+    for note in [*facts["data"]["notes"], *_empty_columns(facts)]:
         warn(note)
     show_leaderboard(facts)
     click.echo(f"model:  {facts['winner']['path']}  ({facts['winner']['method']})")
     click.echo(f"report: {folder / 'report.html'}")
+
+
+def _empty_columns(facts: dict[str, Any]) -> list[str]:
+    """In the words of the estimators, so that it is not said twice when one of them warns too."""
+    empty = [c["name"] for c in facts["data"]["column_facts"] if c["missing"] == 1]
+    shown = ", ".join(map(repr, empty[:5])) + (f" and {len(empty) - 5} more" if empty[5:] else "")
+    return [f"nothing was observed in column {shown}: it cannot be learnt from"] if empty else []

@@ -53,7 +53,6 @@ def _describe(method: Method) -> None:
     told["tasks"] = ", ".join(method.tasks)
     told["needs"] = ", ".join(method.needs)
     told["sparse"] = "takes sparse rows whose absent cells are missing" if method.sparse else ""
-    space = told.pop("space")
+    space = told.pop("space").items()
+    told["search"] = "; ".join(f"{name}: {', '.join(map(str, v))}" for name, v in space)
     show.listing(told)
-    for name, values in space.items():
-        click.echo(f"search  {name}: {', '.join(map(str, values))}")

@@ -84,7 +84,7 @@ class Predictor:
         """One frame of predictions for each chunk."""
         from tqdm import tqdm
 
-        with tqdm(unit=" rows", unit_scale=True, disable=quiet) as bar:
+        with tqdm(unit=" rows", unit_scale=True, disable=quiet, delay=1) as bar:
             for chunk in chunks:
                 yield self(chunk)
                 self.rows += len(chunk)

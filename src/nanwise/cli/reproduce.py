@@ -79,25 +79,28 @@ def _refuse_unknown(name: str) -> None:
 def _tell(facts: dict[str, Any]) -> None:
     """Rows and columns as printed in the paper; the published figure stands in brackets."""
     from nanwise.cli import show
+    from nanwise.cli.leaderboard import places
     from nanwise.cli.trouble import warn
 
-    rows = ([row["name"], *map(_cell, row["cells"])] for row in facts["rows"])
+    cells = [cell for row in facts["rows"] for cell in row["cells"]]
+    digits = places(f["mean"] for c in cells for f in (c["ours"], c["published"]) if f)
+    rows = ([row["name"], *(_cell(c, digits) for c in row["cells"])] for row in facts["rows"])
     show.table(
         ["", *facts["columns"]], rows, title=f"{facts['title']} ({facts['metric']['label']})"
     )
     click.echo("ours ± 95 % (published); = within the published interval, ↑ above, ↓ below")
-    for line in dict.fromkeys(c["error"] for r in facts["rows"] for c in r["cells"] if c["error"]):
+    for line in dict.fromkeys(cell["error"] for cell in cells if cell["error"]):
         warn(line)
 
 
-def _cell(cell: dict[str, Any]) -> str:
-    ours, published = _pair(cell["ours"]), _pair(cell["published"])
+def _cell(cell: dict[str, Any], digits: int) -> str:
+    ours, published = _pair(cell["ours"], digits), _pair(cell["published"], digits)
     beside = f" ({published})" if published else ""
     return f"{ours or '–'}{beside} {SIGNS.get(cell['verdict'], '')}".rstrip()
 
 
-def _pair(figure: dict[str, Any] | None) -> str:
+def _pair(figure: dict[str, Any] | None, digits: int) -> str:
     if figure is None:
         return ""
-    half = "" if figure["ci"] is None else f" ± {figure['ci']:.2g}"
-    return f"{figure['mean']:.3g}{half}"
+    half = "" if figure["ci"] is None else f" ± {figure['ci']:.{digits}f}"
+    return f"{figure['mean']:.{digits}f}{half}"

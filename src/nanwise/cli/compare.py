@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Start no fit later.",
 )
-@options.jobs()
+@options.jobs
 @options.backend
 @options.settings
 @options.schema

@@ -37,8 +37,11 @@ backend = click.option(
     help="Processes of this machine, or a dask cluster.",
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
-
-
-def jobs(text: str = "Processes to use; -1: every core.") -> object:
-    """``--jobs N``."""
-    return click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help=text)
+jobs = click.option(
+    "--jobs",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes to use; -1: every core.",
+)

@@ -27,7 +27,7 @@ SIGNS = {"within": "=", "above": "↑", "below": "↓"}
     multiple=True,
     help="Only this row or column of the table; may be given several times.",
 )
-@options.jobs()
+@options.jobs
 @options.backend
 @click.option("--out", metavar="DIR", default="reproduced", show_default=True, help="Results.")
 @options.quiet

@@ -29,16 +29,29 @@ CHATTER = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportW
 class Stop(click.ClickException):
     """Ends the program with a line or two and an exit code."""
 
-    def __init__(self, message: str, hint: str = "", exit_code: int = 2):
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str = ""):
         super().__init__(message)
         self.hint = hint
-        self.exit_code = exit_code
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print to standard error."""
         click.echo(f"error: {self.message}", file=file, err=True)
         if self.hint:
             click.echo(self.hint, file=file, err=True)
+
+
+class Interrupted(Stop):
+    """Ctrl-C."""
+
+    exit_code = 130
+
+
+class Defect(Stop):
+    """An exception that nobody foresaw."""
+
+    exit_code = 1
 
 
 def one_line(text: object, limit: int = 600) -> str:
@@ -109,7 +122,7 @@ def _usage(error: click.UsageError) -> Stop:
 
 def _interrupted(ctx: click.Context | None) -> Stop:
     kept = ctx.meta.get(RESUME) if ctx else None
-    return Stop("interrupted", kept or "nothing was written", exit_code=130)
+    return Interrupted("interrupted", kept or "nothing was written")
 
 
 def _what(error: BaseException) -> str:
@@ -122,8 +135,7 @@ def _what(error: BaseException) -> str:
 
 
 def _defect(error: BaseException) -> Stop:
-    return Stop(
+    return Defect(
         f"unexpected {type(error).__name__}: {one_line(error, 300)}",
         f"This is a defect of nanwise. Run again with {DEBUG}=1 for the traceback and report it.",
-        exit_code=1,
     )

@@ -12,12 +12,12 @@ WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 def nearest(name: str, names: Iterable[object], most: int = 8) -> str:
     """A hint after "no … is called …": near names, else the first few there are."""
-    names = [str(n) for n in names]
-    near = difflib.get_close_matches(name, names, n=3)
+    there = [str(n) for n in names]
+    near = difflib.get_close_matches(name, there, n=3)
     if near:
         return f"did you mean {' or '.join(map(repr, near))}?"
-    shown = ", ".join(names[:most])
-    return f"there are: {shown}{f' and {len(names) - most} more' if len(names) > most else ''}"
+    more = f" and {len(there) - most} more" if len(there) > most else ""
+    return f"there are: {', '.join(there[:most])}{more}"
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:

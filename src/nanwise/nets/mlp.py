@@ -65,7 +65,7 @@ class MLP(nn.Module):
         widths = [n_in, *hidden, n_out]
         layers: list[nn.Module] = []
         for i, (wide_in, wide_out) in enumerate(pairwise(widths)):
-            layers.append(_affine(wide_in, wide_out, members))
+            layers.append(_affine(wide_in, wide_out, members, first=i == 0))
             if i == len(hidden):
                 break
             if i == 0 and norm is not None:
@@ -115,8 +115,11 @@ class Affines(nn.Module):
         return f"n_in={n_in}, n_out={n_out}, members={members}"
 
 
-def _affine(n_in: int, n_out: int, members: int) -> nn.Module:
-    return Affine(n_in, n_out) if members == 1 else Affines(n_in, n_out, members)
+def _affine(n_in: int, n_out: int, members: int, first: bool) -> nn.Module:
+    if members > 1:
+        return Affines(n_in, n_out, members)
+    # only the first layer can meet sparse rows; the memory layout made for them slows optimizers
+    return Affine(n_in, n_out) if first else nn.Linear(n_in, n_out)
 
 
 def _check(

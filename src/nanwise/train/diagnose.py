@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -21,20 +21,26 @@ def tensors(batch: Any) -> Iterator[Tensor]:
             yield from tensors(part)
 
 
-def first_fault(module: nn.Module, batch: Any, names: Sequence[Any] | None) -> str:
+def first_fault(module: nn.Module, batches: Iterable[Any], names: Sequence[Any] | None) -> str:
     """What is wrong, as the end of a sentence: input first, then parameters, then layers.
+
+    Several batches are given if it is not known which one brought the fault.
 
     A tensor whose last axis is as long as ``names`` is taken for the input. Other tensors of the
     batch may hold NaN by right (a target that is not scored) and are named last.
     """
-    parts = list(tensors(batch))
+    seen = list(batches)
     return (
-        next(filter(None, (_input_fault(t, names) for t in parts)), None)
+        _first(_input_fault(t, names) for batch in seen for t in tensors(batch))
         or _parameter_fault(module)
-        or _layer_fault(module, batch)
-        or next(filter(None, (_other_fault(i, t) for i, t in enumerate(parts))), None)
+        or _first(_layer_fault(module, batch) for batch in seen)
+        or _first(_other_fault(i, t) for batch in seen for i, t in enumerate(tensors(batch)))
         or "all inputs, parameters and layer outputs are finite; the loss itself is not"
     )
+
+
+def _first(faults: Iterable[str | None]) -> str | None:
+    return next(filter(None, faults), None)
 
 
 def _input_fault(x: Tensor, names: Sequence[Any] | None) -> str | None:

@@ -1,0 +1,257 @@
+"""One training run: epochs, validation, early stopping, checkpoints."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from nanwise.errors import TrainingError
+from nanwise.train.batches import Batches, every_nth, mix
+from nanwise.train.checkpoint import Checkpoint, fingerprint
+from nanwise.train.diagnose import first_fault
+from nanwise.train.optim import Schedule, load_optimizer, make_optimizer
+
+if TYPE_CHECKING:
+    from nanwise.train.loop import Source
+    from nanwise.train.plan import Plan
+
+History = list[dict[str, Any]]
+
+#: rows per validation block; without gradients memory is no concern, and large products are fast
+VALIDATION_BLOCK = 4096
+
+
+class Run:
+    """State of one training run."""
+
+    def __init__(
+        self,
+        fabric: Any,
+        module: nn.Module,
+        source: Source,
+        validation: Source | None,
+        plan: Plan,
+        seed: int,
+        names: Sequence[Any] | None,
+    ) -> None:
+        self.fabric, self.module, self.plan, self.names = fabric, module, plan, names
+        self.source, self.validation, self.seed = source, validation, seed
+        self.alone = fabric.world_size == 1
+        self.batches = Batches(
+            len(source), plan.batch, seed, rank=fabric.global_rank, world=fabric.world_size
+        )
+        self.optimizer = make_optimizer(plan, module.parameters())
+        self.schedule = Schedule(plan, self.optimizer, self.batches.steps)
+        # Fabric answers `training_step` with the bare method on one device and with a detour
+        # through DDP's forward on several. Bound once: looking it up costs more than a small layer.
+        wrapped, self.stepper = fabric.setup(module, self.optimizer)
+        self.step = wrapped.training_step
+        self.history: History = []
+        self.best_loss, self.waited = math.inf, 0
+        self.best: dict[str, Tensor] | None = None
+        _let_memory_stay()
+        self._agree(len(source), "training rows; each must be given all rows")
+        self.checkpoint = self._open_checkpoint()
+
+    def run(self) -> History:
+        """All epochs, then the best weights."""
+        with self._bar() as bar:
+            while len(self.history) < self.plan.epochs and not self._is_over():
+                self._epoch(len(self.history) + 1)
+                self._save()
+                _show(bar, self.history[-1])
+        if self.best is not None:
+            self.module.load_state_dict(self.best)
+        if self.checkpoint is not None:
+            # nobody may still be on the way to an epoch that a restart would need
+            self.fabric.barrier()
+            self._alone_on_disk(self.checkpoint.remove)
+        return self.history
+
+    def release(self) -> None:
+        """Give the module back as it came: on the CPU, without traces of Fabric or gradients."""
+        # Fabric redirects `training_step` through an instance attribute that would shadow the class
+        self.module.__dict__.pop("forward", None)
+        self.module.zero_grad(set_to_none=True)
+        self.module.to("cpu").eval()
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def _open_checkpoint(self) -> Checkpoint | None:
+        if self.plan.checkpoint is None:
+            return None
+        sources = (self.source, self.validation)
+        name = fingerprint(self.module, self.plan, self.seed, sources, self.fabric.world_size)
+        found = Checkpoint(self.plan.checkpoint, name)
+        state = found.read()
+        epochs = 0 if state is None else len(state["history"])
+        self._agree(epochs, f"epochs in the checkpoint {found.path}, a folder all must share")
+        if state is not None:
+            self._resume(state)
+        return found
+
+    def _agree(self, number: int, what: str) -> None:
+        """Stop all processes if they would do different things and wait for each other."""
+        if self.alone:
+            return
+        found = self.fabric.all_gather(torch.tensor(number)).tolist()
+        if len(set(found)) > 1:
+            raise TrainingError(f"the processes have different numbers of {what}: {found}")
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        self.module.load_state_dict(state["weights"])
+        load_optimizer(self.optimizer, state["optimizer"])
+        self.schedule.load_state_dict(state["schedule"])
+        self.history = state["history"]
+        self.best, self.best_loss, self.waited = (state[k] for k in ("best", "best_loss", "waited"))
+
+    def _save(self) -> None:
+        if self.checkpoint is None or len(self.history) % self.plan.checkpoint_every:
+            return
+        state = {
+            "weights": dict(self.module.state_dict()),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "history": self.history,
+            "best": self.best,
+            "best_loss": self.best_loss,
+            "waited": self.waited,
+        }
+        self._alone_on_disk(lambda: self.checkpoint.write(state))
+
+    def _alone_on_disk(self, act: Callable[[], None]) -> None:
+        if self.fabric.global_rank == 0:
+            act()
+
+    # -- epochs --------------------------------------------------------------------------------
+
+    def _bar(self) -> Any:
+        from tqdm.auto import tqdm
+
+        hidden = not self.plan.progress or self.fabric.global_rank != 0
+        return tqdm(total=self.plan.epochs, initial=len(self.history), unit="epoch", disable=hidden)
+
+    def _epoch(self, epoch: int) -> None:
+        start = time.perf_counter()
+        lr = self.optimizer.param_groups[0]["lr"]
+        torch.manual_seed(mix(self.seed, epoch, self.fabric.global_rank))
+        train_loss = self._train(epoch)
+        valid_loss = None if self.validation is None else self._validate(epoch)
+        self.schedule.epoch(train_loss if valid_loss is None else valid_loss)
+        if valid_loss is not None:
+            self._compare(valid_loss)
+        self.history.append(
+            {
+                "epoch": epoch,
+                "train_loss": train_loss,
+                "valid_loss": valid_loss,
+                "lr": lr,
+                "seconds": time.perf_counter() - start,
+            }
+        )
+
+    def _train(self, epoch: int) -> float:
+        """One pass; the mean loss over all processes."""
+        self.module.train()
+        on_cpu = self.fabric.device.type == "cpu"
+        # Looking at each loss is free on one CPU. A GPU would wait for it, and of several processes
+        # none may leave alone: these look at the sum after the pass, together.
+        watch = self.alone and on_cpu
+        total = torch.zeros((), dtype=torch.float64, device=self.fabric.device)
+        for rows in self.batches.epoch(epoch):
+            batch = self.source[rows]
+            if not on_cpu:
+                batch = self.fabric.to_device(batch)
+            loss = self.step(batch)
+            if watch and not math.isfinite(loss.item()):
+                raise self._fault(epoch, [batch])
+            self._update(loss)
+            total += loss.detach() * len(rows)
+        self._share_buffers()
+        mean = self._sum(total).item() / (self.batches.share * self.fabric.world_size)
+        if not math.isfinite(mean):
+            raise self._fault(epoch, (self.source[rows] for rows in self.batches.epoch(epoch)))
+        return mean
+
+    def _update(self, loss: Tensor) -> None:
+        self.stepper.zero_grad()
+        self.fabric.backward(loss)
+        if self.plan.clip is not None:
+            nn.utils.clip_grad_norm_(self.module.parameters(), self.plan.clip)
+        self.stepper.step()
+        self.schedule.step()
+
+    @torch.no_grad()
+    def _validate(self, epoch: int) -> float:
+        """Mean loss over the validation rows of all processes."""
+        self.module.eval()
+        total = torch.zeros(2, dtype=torch.float64, device=self.fabric.device)
+        blocks = every_nth(
+            len(self.validation), VALIDATION_BLOCK, self.fabric.global_rank, self.fabric.world_size
+        )
+        for rows in blocks:
+            batch = self.fabric.to_device(self.validation[rows])
+            losses, count = self.module.validation_step(batch)
+            total += torch.stack((losses.double(), torch.as_tensor(count).double()))
+        losses, count = self._sum(total).tolist()
+        if count == 0:
+            raise TrainingError("the validation rows hold nothing that is scored; use other rows")
+        if not math.isfinite(losses):
+            raise self._fault(epoch, (self.validation[rows] for rows in blocks))
+        return losses / count
+
+    def _compare(self, loss: float) -> None:
+        if loss < self.best_loss:
+            self.best_loss, self.waited = loss, 0
+            self._keep()
+        else:
+            self.waited += 1
+
+    @torch.no_grad()
+    def _keep(self) -> None:
+        now = self.module.state_dict()
+        if self.best is None:
+            self.best = {name: value.clone() for name, value in now.items()}
+            return
+        for name, value in now.items():
+            self.best[name].copy_(value)
+
+    def _is_over(self) -> bool:
+        return self.plan.patience is not None and self.waited >= self.plan.patience
+
+    def _share_buffers(self) -> None:
+        """Each process learns running averages from its own rows: take those of the first."""
+        if not self.alone:
+            for buffer in self.module.buffers():
+                torch.distributed.broadcast(buffer, 0)
+
+    def _sum(self, value: Tensor) -> Tensor:
+        return value if self.alone else self.fabric.all_reduce(value, reduce_op="sum")
+
+    def _fault(self, epoch: int, batches: Iterable[Any]) -> TrainingError:
+        fault = first_fault(self.module, map(self.fabric.to_device, batches), self.names)
+        return TrainingError(
+            f"the loss is not finite any more in epoch {epoch}: {fault}. "
+            f"Check the input, or train with a smaller lr (now {self.plan.lr:g}) or with clip."
+        )
+
+
+def _let_memory_stay() -> None:
+    """Make glibc keep what a step frees for the next step.
+
+    It hands large freed blocks back to the system, which clears them page by page when the next
+    step asks again, until it has seen one freed that is larger. This one is never touched, so it
+    costs nothing; steps with activations of some MB are 5 to 10 % faster.
+    """
+    torch.empty(30 << 20, dtype=torch.uint8)
+
+
+def _show(bar: Any, record: dict[str, Any]) -> None:
+    losses = {"train": record["train_loss"], "valid": record["valid_loss"]}
+    bar.set_postfix({k: f"{v:.4g}" for k, v in losses.items() if v is not None}, refresh=False)
+    bar.update()

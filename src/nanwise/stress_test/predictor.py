@@ -111,9 +111,10 @@ def model_name(model: Any) -> str:
     own = getattr(model, "__name__", None)
     if own is not None:
         return str(own)
-    method = getattr(model, "method", None)
     kind = type(model).__name__
-    return f"{kind}({method!r})" if isinstance(method, str) else kind
+    # What sets our own models apart is one parameter: TableModel's method, NanClassifier's gaps.
+    choice = getattr(model, "method", getattr(model, "gaps", None))
+    return f"{kind}({choice!r})" if isinstance(choice, str) else kind
 
 
 def _choose(model: Any, name: str) -> tuple[Any, bool]:

@@ -352,6 +352,16 @@ def test_unknown_labels_in_the_target_are_named(flowers):
         stress(model, X, np.where(y == "a", "q", y), repeats=1)
 
 
+def test_our_own_models_are_named_with_their_treatment():
+    class NanThing:
+        gaps = "zero"
+
+        def predict(self, X):
+            return np.nansum(X, axis=1)
+
+    assert stress(NanThing(), rows(5), repeats=1).facts["model"] == "NanThing('zero')"
+
+
 def test_repr_says_what_matters():
     X = rows(20)
     text = repr(stress(zero_filled, X, zero_filled(X), repeats=2))

@@ -140,7 +140,7 @@ def learning(curves: dict[str, Any]) -> list[Figure]:
 
 def _learning(method: str, epochs: list[dict[str, Any]]) -> Figure:
     x = [e.get("epoch") for e in epochs]
-    series = [
+    series: list[dict[str, Any]] = [
         {"name": "training", "x": x, "y": [e.get("train_loss") for e in epochs], "dash": True},
         {"name": "validation", "x": x, "y": [e.get("valid_loss") for e in epochs]},
     ]

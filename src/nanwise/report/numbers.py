@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 NONE = "–"
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """True for a finite int or float; a bool is no number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False

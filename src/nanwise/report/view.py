@@ -307,7 +307,7 @@ def _figure_pair(cell: dict[str, Any], higher: bool) -> dict[str, Any]:
         "n": ours.get("n"),
         "published": with_interval(published),
         "verdict": cell.get("verdict") or "not measured",
-        "mood": {**_MOODS[higher], "within": "good"}.get(cell.get("verdict"), ""),
+        "mood": {**_MOODS[higher], "within": "good"}.get(str(cell.get("verdict")), ""),
         "error": cell.get("error"),
     }
 

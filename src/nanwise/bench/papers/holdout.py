@@ -10,14 +10,28 @@ import numpy as np
 from nanwise.bench.case import Case, Record
 from nanwise.bench.run import Measured, fit_and_score, record
 from nanwise.data.split import holdout
+from nanwise.estimators.supervised import NanRegressor
+
+
+class RawTargetRegressor(NanRegressor):
+    """The regressor of the papers: the network answers in the unit of the target.
+
+    :class:`~nanwise.NanRegressor` standardises the target, which is better, and hides much of what
+    variable sparsity does to a network that has to find the level of the target by itself.
+    """
+
+    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray | None:
+        self.y_shift_, self.y_width_ = np.zeros(y.shape[1]), np.ones(y.shape[1])
+        return sample_weight
 
 
 def run_holdout(case: Case) -> Record:
     """One run on a known data set.
 
     ``case.protocol`` holds ``test`` (share of rows), ``rows`` (at most so many, drawn at random;
-    None: all) and ``replicate`` (copies of each feature, made before cells are hidden). The share
-    of validation rows is part of the plan. ``case.hide`` is None, or names a mechanism of
+    None: all), ``replicate`` (copies of each feature, made before cells are hidden) and
+    ``raw_target`` (whether a regressor answers in the target's own unit). The share of validation
+    rows is part of the plan. ``case.hide`` is None, or names a mechanism of
     :func:`nanwise.data.ampute.ampute` with its ``share``, or ``"groups"`` with the ``shares`` that
     are hidden in each group of rows.
 
@@ -29,12 +43,10 @@ def run_holdout(case: Case) -> Record:
 
 
 def _measure(case: Case) -> Measured:
-    from nanwise.estimators.table_model import make_estimator
-
     X, y, task = _data(case)
     X, group = _hide(X, case)
     train, test = holdout(y, task, case.protocol["test"], seed=case.seed)
-    model = make_estimator(case.method, task, case.params, case.seed)
+    model = _model(case, task)
     found = fit_and_score(model, (X[train], y[train]), (X[test], y[test]), task)
     if task == "classification":
         found.scores["error"] = 1 - found.scores["accuracy"]
@@ -43,6 +55,15 @@ def _measure(case: Case) -> Measured:
     if group is not None:
         found.scores |= _outputs_by_group(model, X[test], group[test], task)
     return found
+
+
+def _model(case: Case, task: str) -> Any:
+    from nanwise.estimators.table_model import make_estimator
+
+    model = make_estimator(case.method, task, case.params, case.seed)
+    if case.protocol.get("raw_target") and isinstance(model, NanRegressor):
+        return RawTargetRegressor(**model.get_params(deep=False))
+    return model
 
 
 def _data(case: Case) -> tuple[np.ndarray, np.ndarray, str]:

@@ -30,7 +30,7 @@ PROTOCOL = {"kind": "holdout", "test": 0.1}
 
 SCALES = {
     "smoke": {"runs": 2, "rows": 150, "epochs": 3, "patience": 3},
-    "laptop": {"runs": 5, "rows": 5000, "epochs": 300, "patience": 30},
+    "laptop": {"runs": 5, "rows": 10000, "epochs": 300, "patience": 30},
     "paper": {"runs": 5, "rows": None, "epochs": 1000, "patience": 50},
 }
 

@@ -15,12 +15,12 @@ PARAMS = {
     # 3 : 1 : 1 for training, validation and test: a quarter of what is left after the test rows.
     "plan": {"optimizer": "adam", "lr": 1e-3, "batch": 128, "validation": 0.25},
 }
-PROTOCOL = {"kind": "holdout", "test": 0.2}
+PROTOCOL = {"kind": "holdout", "test": 0.2, "raw_target": True}
 HIDE = {"mechanism": "groups", "shares": [0.2, 0.8]}
 
 SCALES = {
     "smoke": {"runs": 2, "rows": 100, "epochs": 3, "patience": 3},
-    "laptop": {"runs": 5, "rows": 2000, "epochs": 200, "patience": 20},
+    "laptop": {"runs": 5, "rows": 4000, "epochs": 300, "patience": 20},
     "paper": {"runs": 5, "rows": None, "epochs": 500, "patience": 50},
 }
 
@@ -34,8 +34,9 @@ NOTES = (
     "in one half of the rows and 80 % in the other; 3 hidden layers of 100 ReLU units; training : "
     "validation : test rows 3 : 1 : 1. Optimiser, learning rate, batches, epochs and the number of "
     "runs are not published; ours are in the settings.",
-    "Our regressor standardises the target inside, the draft says nothing of the kind: a network "
-    "that starts far from the level of the target suffers more from variable sparsity.",
+    "Targets of regressions are left in their own unit, as the draft scales inputs only. That "
+    "matters: with a standardised target, as NanRegressor has it, zero imputation does not break "
+    "down on Boston and Diabetes (r = 100, RMSE about 6.7 and 63, in two runs).",
 )
 
 ERROR = Metric("error", "RMSE, or 1 - accuracy", False)

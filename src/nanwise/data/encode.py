@@ -64,7 +64,10 @@ class Encoder(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """float64 array of shape (rows, features), NaN in gaps."""
-        frame, _ = self.schema.check(X)
+        return self.encode(self.schema.check(X)[0])
+
+    def encode(self, frame: pd.DataFrame) -> np.ndarray:
+        """As :meth:`transform`, for a frame that :meth:`Schema.check` has given back."""
         out = np.full((len(frame), len(self.feature_names_)), np.nan)
         for column, group in zip(self.schema.columns, self.groups_, strict=True):
             if group:

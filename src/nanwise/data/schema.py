@@ -133,6 +133,13 @@ class Schema:
         columns = [{"name": c.name, "kind": c.kind, "levels": list(c.levels)} for c in self.columns]
         return {"columns": columns, "dropped": list(self.dropped)}
 
+    def __nanwise_state__(self) -> dict[str, Any]:
+        return self.to_dict()
+
+    @classmethod
+    def __from_nanwise_state__(cls, state: dict[str, Any]) -> Schema:
+        return cls.from_dict(state)
+
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Schema:
         """The inverse of :meth:`to_dict`; also takes the short form of :meth:`read`."""

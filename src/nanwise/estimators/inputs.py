@@ -67,19 +67,16 @@ def _learn_encoder(X: Any, schema: Any) -> Any:
     from nanwise.data.encode import Encoder
     from nanwise.data.schema import Schema
 
-    schema = Schema.infer(X) if schema is None else schema
-    checked, _ = schema.check(X)
-    return Encoder(schema).fit(checked)
+    return Encoder(Schema.infer(X, schema)).fit()
 
 
 def _encode(estimator: Any, X: Any, reset: bool) -> np.ndarray:
-    checked, notes = estimator.encoder_.schema.check(X)
-    if not reset:
-        for note in notes:
-            warnings.warn(str(note), GapWarning, stacklevel=4)
-    frame = checked if not reset else X
-    validate_data(estimator, frame, reset=reset, skip_check_array=True)
-    return estimator.encoder_.transform(checked)
+    encoder = estimator.encoder_
+    checked, notes = encoder.schema.check(X)
+    for note in () if reset else notes:
+        warnings.warn(str(note), GapWarning, stacklevel=4)
+    validate_data(estimator, checked, reset=reset, skip_check_array=True)
+    return encoder.encode(checked)
 
 
 def _has_other_than_numbers(frame: Any) -> bool:

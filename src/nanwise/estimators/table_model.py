@@ -140,9 +140,7 @@ class TableModel(BaseEstimator):
             return None
         from nanwise.data.schema import Schema
 
-        if self.schema is None:
-            return Schema.infer(X)
-        return Schema.from_dict(self.schema) if isinstance(self.schema, dict) else self.schema
+        return Schema.infer(X, self.schema)
 
     def _decide_task(self, y: Any) -> str:
         if self.task != "auto":

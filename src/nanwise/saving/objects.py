@@ -22,6 +22,7 @@ ALLOWED: dict[str, str] = {
     "Column": "nanwise.data.schema:Column",
     "Schema": "nanwise.data.schema:Schema",
     "Encoder": "nanwise.data.encode:Encoder",
+    "EmptyColumnsToZero": "nanwise.methods.table.hist_gradient_boosting:EmptyColumnsToZero",
 }
 
 

@@ -164,11 +164,11 @@ class LayerContract:
         """Nothing is written into what the caller owns."""
         layer, x, observed = _layer(case), *_data()
         x = x.where(observed, 0.0)
-        kept, mask = x.clone(), observed.clone()
+        kept, there = x.clone(), observed.clone()
         for arguments in ((x, observed), (Observed(x, observed),), (x,)):
             layer(*arguments)
             assert torch.equal(x, kept)
-            assert torch.equal(observed, mask)
+            assert torch.equal(observed, there)
 
     def test_precision_is_kept(self, case: LayerCase) -> None:
         """Single precision in, single precision out, close to the double one."""

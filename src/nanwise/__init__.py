@@ -25,7 +25,7 @@ _NAMES = {
     "load": "nanwise.saving",
 }
 
-__all__ = ["__version__", *sorted(_NAMES)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_NAMES)]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 class DataError(ValueError):
-    """Something in the user's data or file cannot be used; the message says where and what to do."""
+    """The user's data or file cannot be used; the message says where and what to do."""
 
 
 class ModelFileError(ValueError):

@@ -107,7 +107,9 @@ def known(
     return [
         m
         for m in found
-        if kind in (None, m.kind) and inputs in (None, m.inputs) and (task is None or task in m.tasks)
+        if kind in (None, m.kind)
+        and inputs in (None, m.inputs)
+        and (task is None or task in m.tasks)
     ]
 
 

@@ -26,7 +26,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool, schema: Any = None) ->
     """Features as float64 (N, D) with NaN, or as CSR if the estimator has ``sparse="stored"``.
 
     A frame with columns that are not numbers is encoded (``estimator.encoder_``, learnt when
-    ``reset``); so is every frame when a ``schema`` is given. Everything else must be numeric.
+    ``reset``); so is every frame when a complete ``schema`` is given. All else must be numeric.
     """
     if sp.issparse(X) and getattr(estimator, "sparse", None) != "stored":
         raise TypeError(_SPARSE_REFUSED.format(type(X).__name__))
@@ -67,7 +67,7 @@ def _learn_encoder(X: Any, schema: Any) -> Any:
     from nanwise.data.encode import Encoder
     from nanwise.data.schema import Schema
 
-    return Encoder(Schema.infer(X, schema)).fit()
+    return Encoder(Schema.infer(X) if schema is None else schema).fit()
 
 
 def _encode(estimator: Any, X: Any, reset: bool) -> np.ndarray:

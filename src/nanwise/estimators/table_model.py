@@ -64,8 +64,8 @@ class TableModel(BaseEstimator):
         Name of the target; a column of that name is left out of the features.
     params : dict, optional
         Parameters of the method, see :func:`make_estimator`.
-    schema : Schema or dict, optional
-        Kinds of the columns; None: inferred.
+    schema : Schema, mapping or path, optional
+        Kinds of the columns; what it does not say is inferred.
     random_state : int, RandomState or None
         Seed.
 
@@ -140,7 +140,10 @@ class TableModel(BaseEstimator):
             return None
         from nanwise.data.schema import Schema
 
-        return Schema.infer(X, self.schema)
+        given = self.schema
+        if isinstance(given, Schema) and {*X.columns} <= {*given.names, *given.dropped}:
+            return given
+        return Schema.infer(X, given)
 
     def _decide_task(self, y: Any) -> str:
         if self.task != "auto":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -21,20 +21,22 @@ def tensors(batch: Any) -> Iterator[Tensor]:
             yield from tensors(part)
 
 
-def first_fault(module: nn.Module, batches: Iterable[Any], names: Sequence[Any] | None) -> str:
+def first_fault(
+    module: nn.Module, batches: Callable[[], Iterable[Any]], names: Sequence[Any] | None
+) -> str:
     """What is wrong, as the end of a sentence: input first, then parameters, then layers.
 
-    Several batches are given if it is not known which one brought the fault.
+    ``batches()`` gives all that may have brought the fault: a bad row can pass the loss unseen,
+    break the weights through its gradient, and show in a later batch only.
 
     A tensor whose last axis is as long as ``names`` is taken for the input. Other tensors of the
     batch may hold NaN by right (a target that is not scored) and are named last.
     """
-    seen = list(batches)
     return (
-        _first(_input_fault(t, names) for batch in seen for t in tensors(batch))
+        _first(_input_fault(t, names) for batch in batches() for t in tensors(batch))
         or _parameter_fault(module)
-        or _first(_layer_fault(module, batch) for batch in seen)
-        or _first(_other_fault(i, t) for batch in seen for i, t in enumerate(tensors(batch)))
+        or _first(_layer_fault(module, batch) for batch in batches())
+        or _first(_other_fault(i, t) for batch in batches() for i, t in enumerate(tensors(batch)))
         or "all inputs, parameters and layer outputs are finite; the loss itself is not"
     )
 

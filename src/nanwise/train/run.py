@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -169,13 +169,14 @@ class Run:
                 batch = self.fabric.to_device(batch)
             loss = self.step(batch)
             if watch and not math.isfinite(loss.item()):
-                raise self._fault(epoch, [batch])
+                raise self._fault(epoch, self.source, self.batches.epoch(epoch), batch)
             self._update(loss)
             total += loss.detach() * len(rows)
         self._share_buffers()
         mean = self._sum(total).item() / (self.batches.share * self.fabric.world_size)
-        if not math.isfinite(mean):
-            raise self._fault(epoch, (self.source[rows] for rows in self.batches.epoch(epoch)))
+        # a gradient can break the weights in the last step, after the last loss
+        if not math.isfinite(mean) or not all(p.isfinite().all() for p in self.module.parameters()):
+            raise self._fault(epoch, self.source, self.batches.epoch(epoch))
         return mean
 
     def _update(self, loss: Tensor) -> None:
@@ -202,7 +203,7 @@ class Run:
         if count == 0:
             raise TrainingError("the validation rows hold nothing that is scored; use other rows")
         if not math.isfinite(losses):
-            raise self._fault(epoch, (self.validation[rows] for rows in blocks))
+            raise self._fault(epoch, self.validation, blocks)
         return losses / count
 
     def _compare(self, loss: float) -> None:
@@ -233,8 +234,16 @@ class Run:
     def _sum(self, value: Tensor) -> Tensor:
         return value if self.alone else self.fabric.all_reduce(value, reduce_op="sum")
 
-    def _fault(self, epoch: int, batches: Iterable[Any]) -> TrainingError:
-        fault = first_fault(self.module, map(self.fabric.to_device, batches), self.names)
+    def _fault(
+        self, epoch: int, source: Any, blocks: tuple[Tensor, ...], batch: Any = None
+    ) -> TrainingError:
+        """``batch`` is where it showed, ``blocks`` of ``source`` where it may come from."""
+
+        def batches() -> Iterator[Any]:
+            yield from () if batch is None else (batch,)
+            yield from (self.fabric.to_device(source[rows]) for rows in blocks)
+
+        fault = first_fault(self.module, batches, self.names)
         return TrainingError(
             f"the loss is not finite any more in epoch {epoch}: {fault}. "
             f"Check the input, or train with a smaller lr (now {self.plan.lr:g}) or with clip."

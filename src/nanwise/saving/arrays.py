@@ -51,8 +51,8 @@ def _write_array(writer: Writer, array: np.ndarray, path: tuple[str, ...]) -> An
         items = [writer.write(item, (*path, str(i))) for i, item in enumerate(array.ravel())]
         return {"$objects": items, "shape": list(array.shape)}
     if array.dtype.kind == "U":
-        size = array.dtype.itemsize // 4
-        return {"$strings": array.ravel().tolist(), "size": size, "shape": list(array.shape)}
+        items = array.ravel().tolist()
+        return {"$strings": items, "dtype": array.dtype.str, "shape": list(array.shape)}
     # matrix products round differently for the two memory layouts: keep it, for equal predictions
     columns_first = array.flags.f_contiguous and not array.flags.c_contiguous
     stored = _as_native((array.T if columns_first else array).copy(order="C"))
@@ -92,10 +92,10 @@ def _read_objects(reader: Reader, plain: dict[str, Any], depth: int) -> np.ndarr
 def _read_strings(reader: Reader, plain: dict[str, Any], depth: int) -> np.ndarray:
     items, shape = plain["$strings"], _shape(plain)
     _match((len(items),), (_count(shape),), plain)
-    size = plain["size"]
-    if type(size) is not int or not all(type(item) is str and len(item) <= size for item in items):
+    dtype = _read_dtype_name(plain["dtype"])
+    if dtype.kind != "U" or not all(type(item) is str for item in items):
         raise ModelFileError("the model file holds an array of text that is not text")
-    return np.array(items, dtype=f"U{size}").reshape(shape)
+    return np.array(items, dtype=dtype).reshape(shape)
 
 
 def _shape(plain: dict[str, Any]) -> tuple[int, ...]:
@@ -225,7 +225,9 @@ def _read_tensor(reader: Reader, plain: dict[str, Any], depth: int) -> Any:
         _match((stored.dtype.name, *stored.shape), (name, *shape), plain)
         return torch.from_numpy(stored.copy())
     _match((stored.dtype.name, *stored.shape), ("uint8", _count(shape) * dtype.itemsize), plain)
-    return torch.from_numpy(stored.copy()).view(dtype).reshape(shape)
+    # a view of no bytes as larger items is refused by torch
+    empty = torch.empty(shape, dtype=dtype)
+    return torch.from_numpy(stored.copy()).view(dtype).reshape(shape) if stored.size else empty
 
 
 READERS = {

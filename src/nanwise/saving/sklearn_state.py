@@ -7,6 +7,7 @@ classes are constructed, with at most one number.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from nanwise.errors import ModelFileError
@@ -62,12 +63,15 @@ LOSSES = {
         "HalfMultinomialLoss",
     )
 }
+_CHECK_KEYWORDS = {"dtype", "ensure_all_finite"}
 _TRIPLET = "sklearn.impute._iterative:_ImputerTriplet"
 
 
 def write(writer: Writer, value: Any, path: tuple[str, ...]) -> Any:
     """Node of a known scikit-learn object; None for anything else."""
     cls = type(value)
+    if cls is functools.partial:
+        return _write_check(writer, value, path)
     if not cls.__module__.startswith("sklearn."):
         return None
     if _is_known(cls, PUBLIC | PRIVATE):
@@ -142,6 +146,24 @@ def _read_loss(reader: Reader, plain: dict[str, Any], depth: int) -> Any:
     return cls(**arguments)
 
 
+def _write_check(writer: Writer, value: Any, path: tuple[str, ...]) -> Any:
+    """The one function in a boosting model: it checks the columns that are not categories."""
+    from sklearn.utils.validation import check_array
+
+    if value.func is not check_array or value.args or set(value.keywords) != _CHECK_KEYWORDS:
+        return None
+    return {"$sklearn_check": writer.write(value.keywords, path)}
+
+
+def _read_check(reader: Reader, plain: dict[str, Any], depth: int) -> Any:
+    from sklearn.utils.validation import check_array
+
+    keywords = reader.read(plain["$sklearn_check"], depth)
+    if not isinstance(keywords, dict) or set(keywords) != _CHECK_KEYWORDS:
+        raise ModelFileError("the model file holds a check with unknown arguments")
+    return functools.partial(check_array, **keywords)
+
+
 def _read_triplet(reader: Reader, plain: dict[str, Any], depth: int) -> Any:
     cls: Any = find_class(_TRIPLET)
     return cls(*reader.read(plain["$sklearn_triplet"], depth))
@@ -151,4 +173,5 @@ READERS = {
     "$sklearn": _read_estimator,
     "$sklearn_loss": _read_loss,
     "$sklearn_triplet": _read_triplet,
+    "$sklearn_check": _read_check,
 }

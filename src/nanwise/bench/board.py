@@ -36,12 +36,11 @@ def interval(values: Sequence[float], shared: float = 0.0) -> tuple[float, float
     shared : float
         ``n_test / n_train`` for the corrected variance, 0 for Student's interval.
     """
-    values = np.asarray(values, dtype=float)
-    n = len(values)
+    n, mean = len(values), float(np.mean(values))
     if n < 2:
-        return float(values.mean()), None
-    spread = values.std(ddof=1) * np.sqrt(1 / n + shared)
-    return float(values.mean()), float(stats.t.ppf(0.975, n - 1) * spread)
+        return mean, None
+    spread = np.std(values, ddof=1) * np.sqrt(1 / n + shared)
+    return mean, float(stats.t.ppf(0.975, n - 1) * spread)
 
 
 def primary_metric(records: Iterable[Record], task: str) -> Metric:
@@ -76,14 +75,14 @@ class Line:
             return f"{NOT_RUN} ({self.planned - len(self.done)} of {self.planned} folds)"
         return None
 
-    def scores(self, name: str) -> list[float]:
-        """One score over the finished folds, where it could be computed."""
-        found = (record.scores.get(name) for _, record in sorted(self.done.items()))
-        return [value for value in found if value is not None]
+    def scores(self, name: str) -> dict[int, float]:
+        """One score by fold, where it could be computed."""
+        found = {fold: record.scores.get(name) for fold, record in sorted(self.done.items())}
+        return {fold: value for fold, value in found.items() if value is not None}
 
     def mean(self, name: str) -> float:
         """Mean score over the finished folds."""
-        return float(np.mean(self.scores(name)))
+        return float(np.mean(list(self.scores(name).values())))
 
 
 def lines(records: Iterable[Record], methods: Iterable[Method], planned: int) -> list[Line]:
@@ -162,7 +161,7 @@ def _row(line: Line, metric: Metric, baseline: Line | None, shared: float) -> di
         "predict_seconds": _mean_of(line, "predict_seconds"),
         "other_scores": _other_scores(line, metric),
     }
-    return row | _with_bounds(line.scores(metric.name))
+    return row | _with_bounds(list(line.scores(metric.name).values()))
 
 
 def _difference(
@@ -171,11 +170,8 @@ def _difference(
     """Paired over the folds that both finished; method minus baseline, in the metric's unit."""
     if baseline is None or line is baseline:
         return None
-    folds = sorted(line.done.keys() & baseline.done.keys())
-    gaps = [
-        line.done[fold].scores[metric.name] - baseline.done[fold].scores[metric.name]
-        for fold in folds
-    ]
+    ours, theirs = line.scores(metric.name), baseline.scores(metric.name)
+    gaps = [value - theirs[fold] for fold, value in ours.items() if fold in theirs]
     return {"to": baseline.method.name, **_with_bounds(gaps, shared)} if gaps else None
 
 
@@ -195,5 +191,5 @@ def _mean_of(line: Line, name: str) -> float | None:
 
 def _other_scores(line: Line, metric: Metric) -> dict[str, float | None]:
     names = {name for record in line.done.values() for name in record.scores} - {metric.name}
-    values = {name: line.scores(name) for name in sorted(names)}
+    values = {name: list(line.scores(name).values()) for name in sorted(names)}
     return {name: float(np.mean(found)) if found else None for name, found in values.items()}

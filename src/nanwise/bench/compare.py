@@ -164,6 +164,7 @@ def _conclude(
     winner = board.winner(lines, metric)
     model = _refit(next(case for case in todo if case.method == winner.method.name), table)
     baseline = board.best_baseline(lines, metric)
+    table.notes += _notes(store, winner)
     facts = {
         "kind": "compare",
         "title": f"{table.target} from {table.source}",
@@ -180,7 +181,6 @@ def _conclude(
         "versions": versions(),
         "command": None,
     }
-    facts["data"]["notes"] += _notes(store, winner)
     return Comparison(plain(facts), model, records)
 
 
@@ -238,7 +238,7 @@ def _failures(records: list[Record]) -> list[dict[str, Any]]:
 def _notes(store: Store, winner: board.Line) -> list[str]:
     notes = []
     if store.torn:
-        notes.append(f"{store.torn} cut-off lines in {store.path.name} were passed over")
+        notes.append(f"{store.torn} cut-off lines among the stored cells were passed over")
     if not winner.complete:
         notes.append(
             f"no method finished all folds; the winner finished {len(winner.done)} of "

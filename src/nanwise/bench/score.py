@@ -70,7 +70,7 @@ def classification_scores(y: np.ndarray, proba: np.ndarray, classes: np.ndarray)
 
 def auroc(y: np.ndarray, proba: np.ndarray, classes: np.ndarray) -> float | None:
     """Area under the ROC curve; None when only one class occurs in ``y``."""
-    columns = [1] if len(classes) == 2 else range(len(classes))
+    columns = [1] if len(classes) == 2 else list(range(len(classes)))
     truths = [y == classes[column] for column in columns]
     areas = [
         metrics.roc_auc_score(truth, proba[:, column])

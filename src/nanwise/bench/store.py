@@ -36,7 +36,7 @@ class Store:
         self._tail_is_open = False
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._read()
+            self._read(self.path)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -68,10 +68,10 @@ class Store:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line)
 
-    def _read(self) -> None:
-        if not self.path.exists():
+    def _read(self, path: Path) -> None:
+        if not path.exists():
             return
-        data = self.path.read_bytes()
+        data = path.read_bytes()
         self._tail_is_open = bool(data) and not data.endswith(b"\n")
         for number, line in enumerate(data.split(b"\n"), start=1):
             if line.strip():

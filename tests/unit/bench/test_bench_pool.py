@@ -84,6 +84,7 @@ def test_an_iterator_that_ends_stops_the_work():
     assert 1 <= len(started) <= 20
 
 
+@pytest.mark.filterwarnings("ignore:.*have been cancelled:UserWarning")
 def test_items_are_drawn_only_when_a_worker_is_free():
     drawn = []
 

@@ -48,8 +48,9 @@ def _measure(case: Case) -> Measured:
     train, test = holdout(y, task, case.protocol["test"], seed=case.seed)
     model = _model(case, task)
     found = fit_and_score(model, (X[train], y[train]), (X[test], y[test]), task)
-    if task == "classification":
-        found.scores["error"] = 1 - found.scores["accuracy"]
+    accuracy = found.scores.get("accuracy")
+    if accuracy is not None:
+        found.scores["error"] = 1 - accuracy
     else:
         found.scores["mean_predictor"] = float(np.sqrt(np.mean((y[test] - y[train].mean()) ** 2)))
     if group is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nanwise.bench.papers.holdout import run_holdout
 from nanwise.bench.papers.table import Heading, PublishedTable, figures, publish
 from nanwise.bench.score import METRICS
@@ -28,7 +30,7 @@ PARAMS = {
 }
 PROTOCOL = {"kind": "holdout", "test": 0.1}
 
-SCALES = {
+SCALES: dict[str, dict[str, Any]] = {
     "smoke": {"runs": 2, "rows": 150, "epochs": 3, "patience": 3},
     "laptop": {"runs": 5, "rows": 10000, "epochs": 300, "patience": 30},
     "paper": {"runs": 5, "rows": None, "epochs": 1000, "patience": 50},
@@ -54,7 +56,7 @@ NOTES = (
 )
 
 
-def _mcar(share: float) -> dict:
+def _mcar(share: float) -> dict[str, Any]:
     return {"mechanism": "mcar", "share": share}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nanwise.bench.papers.holdout import run_holdout
 from nanwise.bench.papers.table import Heading, PublishedTable, figures, publish
 from nanwise.bench.score import METRICS, Metric
@@ -80,7 +82,7 @@ ROWS_5 = (
     Heading("Sparsity normalization", method="sparsity_norm"),
 )
 
-COMMON = {
+COMMON: dict[str, Any] = {
     "run": run_holdout,
     "scales": SCALES,
     "params": PARAMS,

@@ -138,8 +138,9 @@ def _dtype_name(dtype: np.dtype, path: tuple[str, ...]) -> Any:
 
 def _read_dtype_name(name: Any) -> np.dtype:
     if isinstance(name, dict):
-        parts = {key: name[key] for key in ("names", "formats", "offsets", "itemsize")}
-        return np.dtype(parts | {"formats": [_read_dtype_name(f) for f in name["formats"]]})
+        parts: Any = {key: name[key] for key in ("names", "formats", "offsets", "itemsize")}
+        parts["formats"] = [_read_dtype_name(part) for part in name["formats"]]
+        return np.dtype(parts)
     if not isinstance(name, str) or not _SAFE_DTYPE.fullmatch(name):
         raise ModelFileError(f"the model file asks for values of the kind {name!r}")
     return np.dtype(name)

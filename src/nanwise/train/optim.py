@@ -20,18 +20,13 @@ if TYPE_CHECKING:
 
 def make_optimizer(plan: Plan, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
     """The plan's optimizer; ``fused`` is the fastest form on CPU and GPU where it exists."""
-    own: dict[str, Any] = {
-        "adam": {"fused": True},
-        "adamw": {"fused": True},
-        "sgd": {"fused": True, "momentum": 0.9, "nesterov": True},
-        "rmsprop": {"foreach": True},
-    }[plan.optimizer]
-    kind = {
-        "adam": torch.optim.Adam,
-        "adamw": torch.optim.AdamW,
-        "sgd": torch.optim.SGD,
-        "rmsprop": torch.optim.RMSprop,
-    }[plan.optimizer]
+    kinds: dict[str, tuple[Any, dict[str, Any]]] = {
+        "adam": (torch.optim.Adam, {"fused": True}),
+        "adamw": (torch.optim.AdamW, {"fused": True}),
+        "sgd": (torch.optim.SGD, {"fused": True, "momentum": 0.9, "nesterov": True}),
+        "rmsprop": (torch.optim.RMSprop, {"foreach": True}),
+    }
+    kind, own = kinds[plan.optimizer]
     trained = [p for p in parameters if p.requires_grad]
     return kind(trained, lr=plan.lr, weight_decay=plan.weight_decay, **own)
 

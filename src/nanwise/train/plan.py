@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop")
 SCHEDULES = (None, "cosine", "plateau", "onecycle")
+PRECISIONS = ("float32", "float64")
 
 
 class Plan(BaseEstimator):
@@ -39,6 +40,8 @@ class Plan(BaseEstimator):
         The best weights are restored either way. Without validation rows the last weights count.
     clip : float or None, default=None
         Largest norm of the gradient of all parameters together.
+    precision : {"float32", "float64"}, default="float32"
+        Numbers to train with. ``float64`` takes about twice as long.
     checkpoint : path-like or None, default=None
         Folder for checkpoints. A run that was killed and is started again with the same folder goes
         on where it was and ends with the same weights. See :mod:`nanwise.train.checkpoint`.
@@ -59,6 +62,7 @@ class Plan(BaseEstimator):
         validation: float | None = 0.1,
         patience: int | None = 20,
         clip: float | None = None,
+        precision: str = "float32",
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
         progress: bool = False,
@@ -72,6 +76,7 @@ class Plan(BaseEstimator):
         self.validation = validation
         self.patience = patience
         self.clip = clip
+        self.precision = precision
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.progress = progress
@@ -87,6 +92,7 @@ class Plan(BaseEstimator):
         _number("validation", self.validation, least=0.0, below=1.0, optional=True)
         _whole("patience", self.patience, optional=True)
         _number("clip", self.clip, above=0.0, optional=True)
+        _one_of("precision", self.precision, PRECISIONS)
         _whole("checkpoint_every", self.checkpoint_every)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
             raise TypeError(
@@ -124,7 +130,7 @@ def _number(
         return
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"plan.{name} must be a number{_or_none(optional)}, got {value!r}")
-    if not (above < value < below and value >= least):
+    if not (above < float(value) < below and float(value) >= least):
         low = f"above {above:g}" if above > -math.inf else f"at least {least:g}"
         high = f" and below {below:g}" if below < math.inf else " and finite"
         raise ValueError(f"plan.{name} must be {low}{high}, got {value!r}")

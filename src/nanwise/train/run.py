@@ -111,7 +111,8 @@ class Run:
         self.best, self.best_loss, self.waited = (state[k] for k in ("best", "best_loss", "waited"))
 
     def _save(self) -> None:
-        if self.checkpoint is None or len(self.history) % self.plan.checkpoint_every:
+        checkpoint = self.checkpoint
+        if checkpoint is None or len(self.history) % self.plan.checkpoint_every:
             return
         state = {
             "weights": dict(self.module.state_dict()),
@@ -122,7 +123,7 @@ class Run:
             "best_loss": self.best_loss,
             "waited": self.waited,
         }
-        self._alone_on_disk(lambda: self.checkpoint.write(state))
+        self._alone_on_disk(lambda: checkpoint.write(state))
 
     def _alone_on_disk(self, act: Callable[[], None]) -> None:
         if self.fabric.global_rank == 0:
@@ -141,7 +142,7 @@ class Run:
         lr = self.optimizer.param_groups[0]["lr"]
         torch.manual_seed(mix(self.seed, epoch, self.fabric.global_rank))
         train_loss = self._train(epoch)
-        valid_loss = None if self.validation is None else self._validate(epoch)
+        valid_loss = None if self.validation is None else self._validate(epoch, self.validation)
         self.schedule.epoch(train_loss if valid_loss is None else valid_loss)
         if valid_loss is not None:
             self._compare(valid_loss)
@@ -188,22 +189,22 @@ class Run:
         self.schedule.step()
 
     @torch.no_grad()
-    def _validate(self, epoch: int) -> float:
+    def _validate(self, epoch: int, source: Source) -> float:
         """Mean loss over the validation rows of all processes."""
         self.module.eval()
         total = torch.zeros(2, dtype=torch.float64, device=self.fabric.device)
         blocks = every_nth(
-            len(self.validation), VALIDATION_BLOCK, self.fabric.global_rank, self.fabric.world_size
+            len(source), VALIDATION_BLOCK, self.fabric.global_rank, self.fabric.world_size
         )
         for rows in blocks:
-            batch = self.fabric.to_device(self.validation[rows])
-            losses, count = self.module.validation_step(batch)
+            batch = self.fabric.to_device(source[rows])
+            losses, count = self.module.validation_step(batch)  # type: ignore[operator]
             total += torch.stack((losses.double(), torch.as_tensor(count).double()))
         losses, count = self._sum(total).tolist()
         if count == 0:
             raise TrainingError("the validation rows hold nothing that is scored; use other rows")
         if not math.isfinite(losses):
-            raise self._fault(epoch, self.validation, blocks)
+            raise self._fault(epoch, source, blocks)
         return losses / count
 
     def _compare(self, loss: float) -> None:

@@ -88,9 +88,9 @@ class NanNet(BaseEstimator):
         import torch
 
         from nanwise.train.loop import train
-        from nanwise.train.plan import Plan
 
-        plan = Plan() if self.plan is None else self.plan
+        plan = self._plan()
+        plan.validate()
         fit_rows, valid_rows = self._split(y, plan.validation, seed)
         source, validation = self._sources(X, y, weight, fit_rows, valid_rows)
         with torch.random.fork_rng(devices=[]):
@@ -159,9 +159,10 @@ class NanNet(BaseEstimator):
         from nanwise.estimators.sources import DenseSource, SparseSource
 
         target = self._target_tensor(y)
+        precision = self._plan().precision
         if sp.issparse(features):
-            return SparseSource(features, target, weight)
-        return DenseSource(*features, target, weight)
+            return SparseSource(features, target, weight, precision)
+        return DenseSource(*features, target, weight, precision)
 
     def _build(self) -> Any:
         from nanwise.nets.mlp import MLP
@@ -178,7 +179,13 @@ class NanNet(BaseEstimator):
             norm=self.treatment_.norm(hidden[0]) if hidden else None,
             members=self.members,
         )
-        return TableNet(layer, body, self._loss())
+        net = TableNet(layer, body, self._loss())
+        return net.double() if self._plan().precision == "float64" else net
+
+    def _plan(self) -> Any:
+        from nanwise.train.plan import Plan
+
+        return Plan() if self.plan is None else self.plan
 
     def _names(self) -> list[str] | None:
         if self.encoder_ is not None:

@@ -15,12 +15,17 @@ class DenseSource:
     """Batches ``(values, observed, target, weight)`` from arrays in memory."""
 
     def __init__(
-        self, values: np.ndarray, observed: np.ndarray, target: Tensor, weight: np.ndarray | None
+        self,
+        values: np.ndarray,
+        observed: np.ndarray,
+        target: Tensor,
+        weight: np.ndarray | None,
+        precision: str = "float32",
     ) -> None:
-        self.values = torch.as_tensor(values, dtype=torch.float32)
+        dtype = getattr(torch, precision)
+        self.values = torch.as_tensor(values, dtype=dtype)
         self.observed = torch.as_tensor(observed)
-        self.target = target
-        self.weight = None if weight is None else torch.as_tensor(weight, dtype=torch.float32)
+        self.target, self.weight = _target_and_weight(target, weight, dtype)
 
     def __len__(self) -> int:
         return len(self.target)
@@ -33,15 +38,26 @@ class DenseSource:
 class SparseSource:
     """Batches ``(Rows, None, target, weight)`` from a CSR matrix; nothing is made dense."""
 
-    def __init__(self, csr: Any, target: Tensor, weight: np.ndarray | None) -> None:
-        self.csr = csr.astype(np.float32)
-        self.target = target
-        self.weight = None if weight is None else torch.as_tensor(weight, dtype=torch.float32)
+    def __init__(
+        self, csr: Any, target: Tensor, weight: np.ndarray | None, precision: str = "float32"
+    ) -> None:
+        self.csr = csr.astype(precision)
+        self.dtype = getattr(torch, precision)
+        self.target, self.weight = _target_and_weight(target, weight, self.dtype)
 
     def __len__(self) -> int:
         return len(self.target)
 
     def __getitem__(self, index: Tensor) -> tuple[Any, ...]:
-        rows = Rows.from_scipy(self.csr[index.numpy()], dtype=torch.float32)
+        rows = Rows.from_scipy(self.csr[index.numpy()], dtype=self.dtype)
         weight = None if self.weight is None else self.weight[index]
         return rows, None, self.target[index], weight
+
+
+def _target_and_weight(
+    target: Tensor, weight: np.ndarray | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor | None]:
+    """Class numbers stay whole numbers; everything else gets the training precision."""
+    if target.is_floating_point():
+        target = target.to(dtype)
+    return target, None if weight is None else torch.as_tensor(weight, dtype=dtype)

@@ -151,7 +151,7 @@ class NanClassifier(ClassifierMixin, NanNet):
     def _target_tensor(self, y: np.ndarray) -> Any:
         import torch
 
-        return torch.as_tensor(y, dtype=torch.float32 if self._n_out() == 1 else torch.int64)
+        return torch.as_tensor(y, dtype=torch.int64)
 
     def _n_out(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -261,7 +261,7 @@ class NanRegressor(RegressorMixin, NanNet):
     def _target_tensor(self, y: np.ndarray) -> Any:
         import torch
 
-        return torch.as_tensor((y - self.y_shift_) / self.y_width_, dtype=torch.float32)
+        return torch.as_tensor((y - self.y_shift_) / self.y_width_)
 
     def _n_out(self) -> int:
         return len(self.y_shift_)

@@ -94,7 +94,7 @@ class NanNet(BaseEstimator):
         fit_rows, valid_rows = self._split(y, plan.validation, seed)
         source, validation = self._sources(X, y, weight, fit_rows, valid_rows)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             self.net_ = self._build()
         self.history_ = train(
             self.net_,

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from nanwise.registry import Method
 STRESSED = ("zero", "sparsity_norm", "hist_gradient_boosting")
 STRESS_REPEATS = 20
 MODEL = "model"
+SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _run_all(
     done = sum(map(store.has, todo))
     shown = not settings.progress
     with tqdm(total=len(todo), initial=done, unit="cell", disable=shown) as bar:
-        for found in spread(partial(what, table=table), left, settings.jobs, settings.backend):
+        for found in spread(what, left, settings.jobs, settings.backend, data=(table,)):
             store.add(found)
             bar.set_postfix_str(found.method)
             bar.update()
@@ -164,7 +164,7 @@ def _conclude(
     winner = board.winner(lines, metric)
     model = _refit(next(case for case in todo if case.method == winner.method.name), table)
     baseline = board.best_baseline(lines, metric)
-    table.notes += _notes(store, winner)
+    table.notes += _notes(store, winner) + _warnings(records)
     facts = {
         "kind": "compare",
         "title": f"{table.target} from {table.source}",
@@ -233,6 +233,16 @@ def _stress(
 def _failures(records: list[Record]) -> list[dict[str, Any]]:
     failed = [found for found in records if found.failed]
     return [{"method": r.method, "fold": r.fold, "error": r.reason} for r in failed]
+
+
+def _warnings(records: list[Record]) -> list[str]:
+    """Each warning once, with the methods it came from: in workers nobody would see them."""
+    found: dict[str, list[str]] = {}
+    for one in records:
+        for text in one.warnings:
+            methods = found.setdefault(text.splitlines()[0], [])
+            methods += [one.method] if one.method not in methods else []
+    return [f"{text} ({', '.join(methods)})" for text, methods in list(found.items())[:SHOWN]]
 
 
 def _notes(store: Store, winner: board.Line) -> list[str]:

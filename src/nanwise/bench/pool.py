@@ -14,12 +14,15 @@ from nanwise.errors import need
 
 BACKENDS = ("loky", "dask")
 
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def spread(
-    work: Callable[[Item], Result], items: Iterable[Item], jobs: int = 1, backend: str = "loky"
+    work: Callable[..., Result],
+    items: Iterable[Any],
+    jobs: int = 1,
+    backend: str = "loky",
+    data: tuple[Any, ...] = (),
 ) -> Iterator[Result]:
     """Run ``work`` on every item and yield the results as they finish.
 
@@ -29,36 +32,42 @@ def spread(
     Parameters
     ----------
     work : callable
-        Picklable, without side effects; it should return its errors rather than raise them.
+        ``work(item, *data)``: picklable, without side effects; it should return its errors rather
+        than raise them.
     items : iterable
     jobs : int
         Number of processes. 1 runs in this process (loky only), -1 uses every core.
     backend : str
         ``"loky"`` (processes of this machine) or ``"dask"`` (the active dask client, or a local
         one with ``jobs`` workers).
+    data : tuple
+        What all items share; dask sends it to every worker once.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {BACKENDS}, got {backend!r}")
     if jobs == 0:
         raise ValueError("jobs must be a number of processes or -1 for all cores, got 0")
     if backend == "loky" and jobs == 1:
-        yield from map(work, items)
+        yield from (work(item, *data) for item in items)
         return
-    with _backend(backend, jobs):
+    with _backend(backend, jobs, data):
         # One item at a time: batches would run on after the budget is spent.
         pool = Parallel(
             return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1, verbose=0
         )
-        yield from pool(delayed(_alone)(work, item) for item in items)
+        yield from pool(delayed(_alone)(work, item, *data) for item in items)
 
 
 @contextmanager
-def _backend(name: str, jobs: int) -> Iterator[None]:
+def _backend(name: str, jobs: int, data: tuple[Any, ...]) -> Iterator[None]:
     if name == "loky":
         with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
             yield
         return
-    with _dask_client(jobs) as client, parallel_config("dask", client=client):
+    with (
+        _dask_client(jobs) as client,
+        parallel_config("dask", client=client, scatter=list(data)),
+    ):
         yield
 
 
@@ -80,7 +89,7 @@ def _dask_client(jobs: int) -> Iterator[Any]:
     yield client
 
 
-def _alone(work: Callable[[Item], Result], item: Item) -> Result:
+def _alone(work: Callable[..., Result], item: Any, *data: Any) -> Result:
     """One item in a worker, on one thread: several workers with all cores each are far slower."""
     import torch
 
@@ -88,6 +97,6 @@ def _alone(work: Callable[[Item], Result], item: Item) -> Result:
     torch.set_num_threads(1)
     try:
         with threadpool_limits(limits=1):  # BLAS and OpenMP, which dask does not limit
-            return work(item)
+            return work(item, *data)
     finally:  # joblib may run a single worker's share in the caller's own process
         torch.set_num_threads(before)

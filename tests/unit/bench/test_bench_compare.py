@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from nanwise import registry
 from nanwise.bench import compare as module
 from nanwise.bench.compare import compare
 from nanwise.bench.store import FILE
-from nanwise.errors import DataError, TrainingError
+from nanwise.errors import DataError, GapWarning, TrainingError
 
 CALLS: list[str] = []
 
@@ -44,6 +45,11 @@ def broken(task):
     raise ArithmeticError("cannot be done\nreally")
 
 
+def warns(task):
+    warnings.warn("mind the gap\nmore", GapWarning, stacklevel=1)
+    return prior(task)
+
+
 def slow(task):
     time.sleep(0.3)
     return prior(task)
@@ -59,11 +65,12 @@ def saved(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def methods(monkeypatch):
-    """Four predictors in place of the registered ones."""
+    """A few predictors in place of the registered ones."""
     CALLS.clear()
     registry.known()
     monkeypatch.setattr(registry, "_METHODS", {})
     makes = {"t_prior": prior, "t_line": line, "t_broken": broken, "t_slow": slow}
+    makes["t_warns"] = warns
     roles = {"t_prior": "baseline", "t_line": "rival"}
     for name, make in makes.items():
         role = roles.get(name, "method")
@@ -214,6 +221,13 @@ def test_budget_gives_every_method_its_first_fold_and_says_what_was_not_run():
     assert late
     assert all(row["error"].startswith("not run: budget") for row in late)
     assert all(row["rank"] is None for row in late)
+
+
+def test_warnings_of_cells_are_noted_once():
+    notes = compare(frame(), "y", methods=["t_warns", "t_line"], stress=False).facts["data"][
+        "notes"
+    ]
+    assert notes == ["GapWarning: mind the gap (t_warns)"]
 
 
 def test_no_budget_at_all_is_an_error():

@@ -5,6 +5,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nanwise.bench.grid import until
@@ -38,6 +39,10 @@ def where(_: int) -> int:
     return os.getpid()
 
 
+def total(item: int, data: np.ndarray) -> tuple[int, float]:
+    return item, float(data.sum())
+
+
 def raise_at_two(x: int) -> int:
     if x == 2:
         raise KeyboardInterrupt
@@ -57,6 +62,14 @@ def test_several_jobs_give_results_as_they_finish(tmp_path):
 
 def test_workers_have_one_thread():
     assert set(spread(threads, range(2), jobs=2)) == {(1, 1)}
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_shared_data_reaches_every_worker(backend):
+    data = np.arange(300_000.0)  # large enough for a memory map or a scattered copy
+    found = dict(spread(total, range(4), jobs=2, backend=backend, data=(data,)))
+    assert set(found) == {0, 1, 2, 3}
+    assert set(found.values()) == {data.sum()}
 
 
 def test_dask_makes_a_client_when_there_is_none():

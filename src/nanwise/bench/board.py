@@ -149,11 +149,12 @@ def _place(line: Line, metric: Metric) -> tuple[int, float, str]:
 
 
 def _row(line: Line, metric: Metric, baseline: Line | None, shared: float) -> dict[str, Any]:
+    scores = list(line.scores(metric.name).values())
     row = {
         "method": line.method.name,
         "role": line.method.role,
         "summary": line.method.summary,
-        "folds": len(line.done),
+        "folds": scores,
         "failures": len(line.failed),
         "error": line.error,
         "difference": _difference(line, metric, baseline, shared),
@@ -161,7 +162,7 @@ def _row(line: Line, metric: Metric, baseline: Line | None, shared: float) -> di
         "predict_seconds": _mean_of(line, "predict_seconds"),
         "other_scores": _other_scores(line, metric),
     }
-    return row | _with_bounds(list(line.scores(metric.name).values()))
+    return row | _with_bounds(scores)
 
 
 def _difference(

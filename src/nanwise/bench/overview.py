@@ -58,9 +58,7 @@ def pattern(observed: np.ndarray, names: list[str], seed: int = 0) -> dict[str, 
 def _target(table: Table) -> dict[str, Any]:
     if table.task == "classification":
         names, counts = np.unique(table.y, return_counts=True)
-        share = counts / counts.sum()
-        rows = zip(names, counts, share, strict=True)
-        classes = [{"name": str(n), "count": int(c), "share": float(s)} for n, c, s in rows]
+        classes = {str(name): int(count) for name, count in zip(names, counts, strict=True)}
         return {"classes": classes, "target_stats": None}
     y = table.y
     stats = {"mean": y.mean(), "std": y.std(), "min": y.min(), "median": np.median(y)}

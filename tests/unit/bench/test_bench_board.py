@@ -90,7 +90,7 @@ def test_failed_and_unfinished_methods_come_last_with_their_reason():
     assert [r["rank"] for r in rows] == [1, None, None, None]
     assert rows[1]["error"] == "not run: budget (2 of 3 folds)"
     assert rows[2]["error"] == "not run: budget (3 of 3 folds)"
-    assert (rows[2]["mean"], rows[2]["folds"]) == (None, 0)
+    assert (rows[2]["mean"], rows[2]["folds"]) == (None, [])
     assert (rows[3]["error"], rows[3]["failures"]) == ("ValueError: no luck", 1)
 
 

@@ -125,7 +125,7 @@ def test_data_facts():
     assert data["missing_share"] == pytest.approx(gaps.mean() / 3)
     assert sum(p["count"] for p in data["pattern"]["patterns"]) == 55
     assert np.sum(data["pattern"]["rows"]) == 55 * 3 - gaps.sum()
-    assert [c["name"] for c in data["classes"]] == ["no", "yes"]
+    assert list(data["classes"]) == ["no", "yes"]
 
 
 def test_all_methods_share_their_folds(monkeypatch):
@@ -207,7 +207,7 @@ def test_torn_store_is_reported(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     facts = compare(frame(), "y", methods=GOOD, out=tmp_path, stress=False).facts
     assert any("cut-off" in note for note in facts["data"]["notes"])
-    assert facts["leaderboard"][0]["folds"] == 5
+    assert len(facts["leaderboard"][0]["folds"]) == 5
 
 
 def test_budget_gives_every_method_its_first_fold_and_says_what_was_not_run():
@@ -215,9 +215,9 @@ def test_budget_gives_every_method_its_first_fold_and_says_what_was_not_run():
         frame(), "y", methods=["t_slow", "t_line", "t_prior"], budget=0.5, stress=False
     ).facts
     rows = {row["method"]: row for row in facts["leaderboard"]}
-    assert all(row["folds"] >= 1 for row in rows.values())
-    assert sum(row["folds"] for row in rows.values()) < 15
-    late = [row for row in rows.values() if row["folds"] < 5]
+    assert all(len(row["folds"]) >= 1 for row in rows.values())
+    assert sum(len(row["folds"]) for row in rows.values()) < 15
+    late = [row for row in rows.values() if len(row["folds"]) < 5]
     assert late
     assert all(row["error"].startswith("not run: budget") for row in late)
     assert all(row["rank"] is None for row in late)

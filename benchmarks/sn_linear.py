@@ -14,17 +14,13 @@ freed memory, the same for all sides.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 
-SETTINGS = {
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 34),
-    "OMP_NUM_THREADS": "1",
-}
+from _fair import fix_malloc
+
 SHAPES = ("1024x256->256", "4096x50->256", "512x1000->512", "128x50->256", "1024x256->1")
 FORMS = ("nan", "mask", "observed")
 Step = Callable[[], None]
@@ -129,7 +125,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    if any(os.environ.get(name) != value for name, value in SETTINGS.items()):
-        os.environ.update(SETTINGS)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    fix_malloc()
     sys.exit(main())

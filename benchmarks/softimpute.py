@@ -9,15 +9,12 @@ objective shows that the faster one does not stop earlier on its way to the mini
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import sys
 import time
 
-ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "1073741824"}
-if any(os.environ.get(name) != value for name, value in ALLOCATOR.items()):
-    # glibc adapts these while a process runs, which would favour whichever side comes second
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ALLOCATOR})
+from _fair import fix_malloc
+
+fix_malloc()
 
 import numpy as np  # noqa: E402
 

@@ -31,8 +31,13 @@ class DenseSource:
         return len(self.target)
 
     def __getitem__(self, index: Tensor) -> tuple[Any, ...]:
-        weight = None if self.weight is None else self.weight[index]
-        return self.values[index], self.observed[index], self.target[index], weight
+        # index_select takes half the time of plain indexing.
+        return (
+            self.values.index_select(0, index),
+            self.observed.index_select(0, index),
+            self.target.index_select(0, index),
+            None if self.weight is None else self.weight.index_select(0, index),
+        )
 
 
 class SparseSource:

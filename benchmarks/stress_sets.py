@@ -18,6 +18,15 @@ from sklearn.model_selection import train_test_split
 
 from nanwise import NanClassifier, Plan, load_dataset, stress
 
+PLAN = Plan(
+    optimizer="adam",
+    weight_decay=0.0,
+    schedule=None,
+    lr=1e-4,
+    epochs=300,
+    validation=0.2,
+    patience=30,
+)
 SETS = "pima,hepatitis,breast_cancer,gmmc_horse,spam,heart"
 
 
@@ -31,8 +40,9 @@ def slopes(name: str, gaps: str, scale: str, seeds: int) -> tuple[list[float], l
             gaps,
             hidden=(256,) * 4,
             scale=scale,
+            dropout=0.0,
             class_weight="balanced",
-            plan=Plan(lr=1e-4, epochs=300, validation=0.2, patience=30),
+            plan=PLAN,
             random_state=seed,
         ).fit(a, ya)
         result = stress(model, b, yb, repeats=20, rows=200, random_state=seed)

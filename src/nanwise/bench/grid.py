@@ -17,9 +17,6 @@ KINDS = ("treatment", "predictor")
 ROLES = ("baseline", "rival", "method")
 EVERY_TREATMENT = "*"
 
-#: Training of the networks in a comparison: enough for a fair ranking, soon done.
-QUICK = {"plan": {"epochs": 200, "patience": 15, "batch": 128, "lr": 1e-3, "validation": 0.1}}
-
 
 def choose(names: Sequence[str] | None, task: str) -> list[Method]:
     """The named methods, or all table methods for the task; simple and quick ones first."""
@@ -42,14 +39,13 @@ def _fit_for(method: Method, task: str) -> Method:
 
 
 def parameters(method: Method, given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:
-    """Parameters of a method: the quick plan, then those of ``"*"`` (networks), then its own."""
+    """Parameters of a method: those of ``"*"`` (all networks), then its own."""
     given = given or {}
     own = dict(given.get(method.name, {}))
     if method.kind != "treatment":
         return own
-    params = {**QUICK, **given.get(EVERY_TREATMENT, {}), **own}
-    plans = [part.get("plan", {}) for part in (QUICK, given.get(EVERY_TREATMENT, {}), own)]
-    return {**params, "plan": {name: value for plan in plans for name, value in plan.items()}}
+    shared = given.get(EVERY_TREATMENT, {})
+    return {**shared, **own, "plan": {**shared.get("plan", {}), **own.get("plan", {})}}
 
 
 def refuse_unknown(given: Mapping[str, Any] | None, methods: Iterable[Method]) -> None:

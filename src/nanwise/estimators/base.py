@@ -28,7 +28,7 @@ class NanNet(BaseEstimator):
         hidden: tuple[int, ...] = (256, 256),
         *,
         activation: str = "relu",
-        dropout: float = 0.0,
+        dropout: float = 0.2,
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,

@@ -25,7 +25,7 @@ class Scaler:
     -----
     All but ``quantile`` are ``(x - shift) / width`` per column. A constant or never observed column
     keeps its width of 1. Weights count rows several times, so that a row of weight 2 equals two
-    rows; ``minmax``, ``symmetric`` and ``quantile`` do not depend on positive weights.
+    rows; ``minmax`` and ``symmetric`` do not depend on positive weights.
     """
 
     def __init__(self, kind: str | None = "standard", n_quantiles: int = 200) -> None:
@@ -40,7 +40,7 @@ class Scaler:
         if self.kind == "standard":
             self.shift_, self.width_ = _moments(np.where(there, x, 0.0), there, weight)
         elif self.kind == "quantile":
-            self.knots_, self.scores_ = _knots(x, there, self.n_quantiles)
+            self.knots_, self.scores_ = _knots(x, there, weight, self.n_quantiles)
         elif self.kind is not None:
             low = np.min(x, axis=0, where=there, initial=np.inf)
             high = np.max(x, axis=0, where=there, initial=-np.inf)
@@ -141,7 +141,7 @@ def _sparse_extremes(csr: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _knots(
-    x: np.ndarray, there: np.ndarray, n_quantiles: int
+    x: np.ndarray, there: np.ndarray, weight: np.ndarray | None, n_quantiles: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
     from scipy.stats import norm
 
@@ -151,5 +151,13 @@ def _knots(
     for j in range(x.shape[1]):
         column = x[there[:, j], j]
         constant = column.size == 0 or column.min() == column.max()
-        knots.append(np.empty(0) if constant else np.quantile(column, shares))
+        knots.append(np.empty(0) if constant else _quantiles(column, shares, weight, there[:, j]))
     return knots, scores
+
+
+def _quantiles(
+    column: np.ndarray, shares: np.ndarray, weight: np.ndarray | None, there: np.ndarray
+) -> np.ndarray:
+    # Of numpy's definitions, the one for which a weight of 2 equals a row given twice.
+    part = None if weight is None else weight[there]
+    return np.quantile(column, shares, method="inverted_cdf", weights=part)

@@ -28,7 +28,7 @@ class NanClassifier(ClassifierMixin, NanNet):
         Widths of the hidden layers; ``()`` gives a linear model.
     activation : str, default="relu"
         relu, gelu, tanh, silu, elu or leaky_relu.
-    dropout : float, default=0.0
+    dropout : float, default=0.2
         Share of hidden units dropped in training.
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.
@@ -75,7 +75,7 @@ class NanClassifier(ClassifierMixin, NanNet):
         hidden: tuple[int, ...] = (256, 256),
         *,
         activation: str = "relu",
-        dropout: float = 0.0,
+        dropout: float = 0.2,
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,
@@ -178,7 +178,7 @@ class NanRegressor(RegressorMixin, NanNet):
         Widths of the hidden layers; ``()`` gives a linear model.
     activation : str, default="relu"
         relu, gelu, tanh, silu, elu or leaky_relu.
-    dropout : float, default=0.0
+    dropout : float, default=0.2
         Share of hidden units dropped in training.
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.

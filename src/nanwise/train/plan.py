@@ -19,22 +19,23 @@ class Plan(BaseEstimator):
 
     Parameters
     ----------
-    epochs : int, default=200
-        Largest number of passes over the training rows.
+    epochs : int, default=40
+        Number of passes over the training rows; the largest number if training may stop early.
     batch : int or None, default=128
         Rows per step, over all processes together. None takes all rows in one step.
     lr : float, default=1e-3
         Learning rate; with a schedule, its largest value.
-    optimizer : {"adam", "adamw", "sgd", "rmsprop"}, default="adam"
+    optimizer : {"adamw", "adam", "sgd", "rmsprop"}, default="adamw"
         ``sgd`` runs with Nesterov momentum 0.9.
-    weight_decay : float, default=0.0
+    weight_decay : float, default=0.1
         Added to the gradient; decoupled from it for ``adamw``.
-    schedule : {None, "cosine", "plateau", "onecycle"}, default=None
+    schedule : {None, "cosine", "plateau", "onecycle"}, default="cosine"
         ``cosine`` falls to 0 over all epochs, ``plateau`` halves the rate whenever the validation
         loss (without validation: the training loss) has not improved for ``patience // 2`` epochs,
         at least 1 (5 if ``patience`` is None), ``onecycle`` rises and falls, step by step.
-    validation : float or None, default=0.1
-        Share of the rows put aside for validation; None or 0: none.
+    validation : float or None, default=None
+        Share of the rows put aside for validation, which makes early stopping possible; None or 0:
+        none, all rows are learnt from.
     patience : int or None, default=20
         Stop after that many epochs without a better validation loss; None: never stop early.
         The best weights are restored either way. Without validation rows the last weights count.
@@ -49,17 +50,23 @@ class Plan(BaseEstimator):
         Epochs between checkpoints.
     progress : bool, default=False
         Whether to show a progress bar.
+
+    Notes
+    -----
+    The defaults learn from all rows over a fixed, falling schedule. On tables of some hundred rows
+    a validation part is so small that stopping on it is mostly chance (``benchmarks/RESULTS.md``).
+    Large tables with much to learn may want ``epochs=200, validation=0.1``, which stops by itself.
     """
 
     def __init__(
         self,
-        epochs: int = 200,
+        epochs: int = 40,
         batch: int | None = 128,
         lr: float = 1e-3,
-        optimizer: str = "adam",
-        weight_decay: float = 0.0,
-        schedule: str | None = None,
-        validation: float | None = 0.1,
+        optimizer: str = "adamw",
+        weight_decay: float = 0.1,
+        schedule: str | None = "cosine",
+        validation: float | None = None,
         patience: int | None = 20,
         clip: float | None = None,
         precision: str = "float32",

@@ -20,7 +20,8 @@ def test_everything_exported_is_there():
     assert all(hasattr(nn.functional, name) for name in nn.functional.__all__)
 
 
-def test_benchmark_prints_its_table(capsys):
+def test_benchmark_prints_its_table(capsys, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     path = ROOT / "benchmarks" / "sn_linear.py"
     spec = importlib.util.spec_from_file_location("bench_sn_linear", path)
     module = importlib.util.module_from_spec(spec)

@@ -26,7 +26,15 @@ ROWS = (
 PARAMS = {
     "hidden": [256, 256, 256, 256],
     "class_weight": "balanced",
-    "plan": {"optimizer": "adam", "lr": 1e-4, "batch": 128, "validation": 0.2},
+    "dropout": 0.0,
+    "plan": {
+        "optimizer": "adam",
+        "weight_decay": 0.0,
+        "schedule": None,
+        "lr": 1e-4,
+        "batch": 128,
+        "validation": 0.2,
+    },
 }
 PROTOCOL = {"kind": "holdout", "test": 0.1}
 

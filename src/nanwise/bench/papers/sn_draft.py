@@ -15,7 +15,15 @@ PARAMS = {
     "hidden": [100, 100, 100],
     "scale": "minmax",
     # 3 : 1 : 1 for training, validation and test: a quarter of what is left after the test rows.
-    "plan": {"optimizer": "adam", "lr": 1e-3, "batch": 128, "validation": 0.25},
+    "dropout": 0.0,
+    "plan": {
+        "optimizer": "adam",
+        "weight_decay": 0.0,
+        "schedule": None,
+        "lr": 1e-3,
+        "batch": 128,
+        "validation": 0.25,
+    },
 }
 PROTOCOL = {"kind": "holdout", "test": 0.2, "raw_target": True}
 HIDE = {"mechanism": "groups", "shares": [0.2, 0.8]}

@@ -43,7 +43,8 @@ class Rate(Treatment):
     def fit_counts(self, counts: np.ndarray, n_features: int, weight: np.ndarray | None) -> Self:
         """Learn the rate from the number of stored cells of sparse rows."""
         # without a single observed value every row is 0 whatever it is divided by
-        self.rate_ = mean_count(counts, weight) / max(n_features, 1) or 1.0
+        share = mean_count(counts, weight) / max(n_features, 1) or 1.0
+        self.rate_ = min(share, 1.0)  # weights may round a complete table to a little above 1
         return self
 
     def layer(self, n_features: int) -> nn.Module:

@@ -74,6 +74,7 @@ def _compare(facts: dict[str, Any]) -> dict[str, Any]:
         "data_figures": figures.missingness(data.get("pattern")),
         "metric": _metric(facts),
         "board": board(facts),
+        "other_scores": [name.replace("_", " ") for name in _other_names(facts)],
         "score_figures": figures.scores(facts),
         "stress_rows": _drift_rows(stress),
         "stress_figures": drift_figures.stress_overview(stress, facts),
@@ -169,7 +170,18 @@ def board(facts: dict[str, Any]) -> list[dict[str, Any]]:
     winner = (facts.get("winner") or {}).get("method")
     scores = decimals(row.get("mean") for row in rows)
     gaps = decimals((row.get("difference") or {}).get("mean") for row in rows)
-    return [_board_row(row, winner, scores, gaps) for row in rows]
+    others = _other_names(facts)
+    return [_board_row(row, winner, scores, gaps) | _others(row, others) for row in rows]
+
+
+def _other_names(facts: dict[str, Any]) -> list[str]:
+    rows = facts.get("leaderboard") or []
+    return list(dict.fromkeys(name for row in rows for name in row.get("other_scores") or {}))
+
+
+def _others(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    found = [(row.get("other_scores") or {}).get(name) for name in names]
+    return {"other": [(value, number(value)) for value in found]}
 
 
 def _board_row(row: dict[str, Any], winner: Any, scores: int, gaps: int) -> dict[str, Any]:
@@ -186,10 +198,8 @@ def _board_row(row: dict[str, Any], winner: Any, scores: int, gaps: int) -> dict
         "gap_to": gap.get("to"),
         "fit": row.get("fit_seconds"),
         "fit_text": seconds(row.get("fit_seconds")),
-        "predict": row.get("predict_seconds"),
         "predict_text": seconds(row.get("predict_seconds")),
         "failures": row.get("failures") or 0,
-        "other": [(k, number(v)) for k, v in (row.get("other_scores") or {}).items()],
     }
 
 

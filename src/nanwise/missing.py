@@ -71,6 +71,21 @@ def is_observed(x: Any) -> Any:
     return x.isnan().logical_not()
 
 
+def is_gap(value: Any) -> bool:
+    """Whether one Python value stands for a gap: None, pandas' NA, or NaN and NaT."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def gaps_to_nan(x: np.ndarray) -> np.ndarray:
+    """Copy of an array of objects in which every kind of gap is NaN; other arrays as they are."""
+    if x.dtype.kind != "O":
+        return x
+    flat = [float("nan") if is_gap(value) else value for value in x.ravel()]
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out.reshape(x.shape)
+
+
 def hide(x: Any, held: Any) -> Any:
     """Copy of ``x`` in which the cells where ``held`` is True are gaps (NaN)."""
     if isinstance(x, np.ndarray):
@@ -96,14 +111,17 @@ def from_sparse(matrix: Any, dtype: Any = np.float64) -> np.ndarray:
     return dense
 
 
-def refuse_infinite(x: np.ndarray, names: Any = None) -> None:
-    """Raise a ValueError that names row and column of the first infinite value."""
+def refuse_infinite(x: np.ndarray, names: Any = None, first_row: int = 0) -> None:
+    """Raise a ValueError that names row and column of the first infinite value.
+
+    ``first_row`` is the number of the first of these rows in the user's data.
+    """
     if x.dtype.kind != "f" or not np.isinf(x).any():
         return
     row, column = (int(i) for i in np.argwhere(np.isinf(np.atleast_2d(x)))[0])
     name = f"column {names[column]!r}" if names is not None else f"column {column}"
     raise ValueError(
-        f"Input X contains infinity, first in row {row}, {name}. "
+        f"Input X contains infinity, first in row {first_row + row}, {name}. "
         "Infinity is neither a number nor a gap: replace it by NaN or a finite value."
     )
 

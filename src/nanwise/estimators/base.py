@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from nanwise.estimators.inputs import read_features, warn_about_gaps
-from nanwise.estimators.scale import Scaler
+from nanwise.estimators.scale import SCALES, Scaler
 from nanwise.estimators.wrapped import resolve
 from nanwise.missing import observe
+from nanwise.train.checks import number, one_of, whole
+from nanwise.train.plan import Plan
 
 PREDICT_ROWS = 4096
 
@@ -65,8 +68,7 @@ class NanNet(BaseEstimator):
         -------
         self
         """
-        if self.sparse not in (None, "stored"):
-            raise ValueError(f"sparse must be None or 'stored', got {self.sparse!r}")
+        self._check_settings()
         X = read_features(self, X, reset=True)
         y = self._read_target(X, y)
         X, y, weight = self._weigh(X, y, sample_weight)
@@ -74,6 +76,25 @@ class NanNet(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._train(X, y, weight, seed)
         return self
+
+    def _check_settings(self) -> None:
+        """Refuse what cannot be used before any data is looked at."""
+        from nanwise.nets.mlp import ACTIVATIONS
+
+        if isinstance(self.hidden, str) or not isinstance(self.hidden, Collection):
+            raise TypeError(
+                f"hidden must be a sequence of widths such as (256, 256), got {self.hidden!r}"
+            )
+        for width in self.hidden:
+            whole("each width in hidden", width)
+        one_of("activation", self.activation, ACTIVATIONS)
+        number("dropout", self.dropout, least=0.0, below=1.0)
+        whole("members", self.members)
+        one_of("scale", self.scale, SCALES)
+        one_of("sparse", self.sparse, (None, "stored"))
+        if not (self.plan is None or isinstance(self.plan, Plan)):
+            raise TypeError(f"plan must be a Plan, as in Plan(epochs=100), got {self.plan!r}")
+        self._plan().validate()
 
     def _weigh(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
         """Drop rows of weight 0 and bring the weights to a mean of 1 (None: all equal)."""
@@ -84,13 +105,19 @@ class NanNet(BaseEstimator):
         weight = self._row_weight(y, sample_weight)
         return X, y, None if weight is None else weight / weight.mean()
 
+    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray | None:
+        """Weight of each row in the loss."""
+        return sample_weight
+
+    def _learn_target(self, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Learn from the targets of the training rows what the network needs to know of them."""
+
     def _train(self, X: Any, y: np.ndarray, weight: np.ndarray | None, seed: int) -> None:
         import torch
 
         from nanwise.train.loop import train
 
         plan = self._plan()
-        plan.validate()
         fit_rows, valid_rows = self._split(y, plan.validation, seed)
         source, validation = self._sources(X, y, weight, fit_rows, valid_rows)
         with torch.random.fork_rng(devices=[]):
@@ -110,14 +137,20 @@ class NanNet(BaseEstimator):
     def _split(self, y: np.ndarray, share: float | None, seed: int) -> tuple[Any, Any]:
         """Rows to learn from and rows to validate on; too few rows are not split."""
         n = len(y)
-        n_valid = round(n * (share or 0))
+        if not share:
+            return np.arange(n), None
+        order = self._spread(y, np.random.RandomState(seed))
+        n_valid = round(len(order) * share)
         if n_valid < 1 or n - n_valid < 2:
             return np.arange(n), None
-        rng = np.random.RandomState(seed)
-        order = self._spread(y, rng)
         # Every k-th row of an order that goes class by class is a stratified sample.
-        valid = order[np.linspace(0, n - 1, n_valid).round().astype(int)]
+        places = np.linspace(0, len(order) - 1, n_valid) if n_valid > 1 else len(order) // 2
+        valid = order[np.atleast_1d(places).round().astype(int)]
         return np.setdiff1d(np.arange(n), valid), np.sort(valid)
+
+    def _spread(self, y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """Rows that may be put aside for validation, in the order in which they are dealt out."""
+        return rng.permutation(len(y))
 
     def _sources(
         self, X: Any, y: np.ndarray, weight: np.ndarray | None, rows: Any, valid: Any
@@ -125,6 +158,7 @@ class NanNet(BaseEstimator):
         """Learn scaling and treatment on the training rows; give the loop its two sources."""
         part = None if weight is None else weight[rows]
         features = self._learn_features(X[rows], part)
+        self._learn_target(y[rows], part)
         source = self._source(features, y[rows], part)
         if valid is None:
             return source, None
@@ -162,13 +196,14 @@ class NanNet(BaseEstimator):
         precision = self._plan().precision
         if sp.issparse(features):
             return SparseSource(features, target, weight, precision)
-        return DenseSource(*features, target, weight, precision)
+        values, observed = features
+        return DenseSource(values, observed, target, weight, precision)
 
     def _build(self) -> Any:
         from nanwise.nets.mlp import MLP
         from nanwise.nets.table_net import TableNet
 
-        layer = self.treatment_.layer(self.n_prepared_)
+        layer: Any = self.treatment_.layer(self.n_prepared_)
         hidden = tuple(self.hidden)
         body = MLP(
             layer.out_features,
@@ -183,8 +218,6 @@ class NanNet(BaseEstimator):
         return net.double() if self._plan().precision == "float64" else net
 
     def _plan(self) -> Any:
-        from nanwise.train.plan import Plan
-
         return Plan() if self.plan is None else self.plan
 
     def _names(self) -> list[str] | None:
@@ -222,15 +255,16 @@ class NanNet(BaseEstimator):
         return net(torch.as_tensor(values, dtype=torch.float64), torch.as_tensor(observed))
 
     def set_params(self, **params: Any) -> Any:
-        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
-        if (
-            self.plan is None
-            and "plan" not in params
-            and any(k.startswith("plan__") for k in params)
-        ):
-            from nanwise.train.plan import Plan
+        """As in scikit-learn.
 
-            self.plan = Plan()
+        ``plan__lr=...`` also works while ``plan`` is None, ``gaps__power=...`` while ``gaps`` is
+        the name of a treatment.
+        """
+        for name, make in (("plan", lambda _: Plan()), ("gaps", resolve)):
+            given = params.get(name, getattr(self, name))
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and (given is None or isinstance(given, str)):
+                params[name] = make(given)
         return super().set_params(**params)
 
     # -- scikit-learn and saving -----------------------------------------------------------------
@@ -239,7 +273,6 @@ class NanNet(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = self.sparse == "stored"
-        tags.non_deterministic = False
         return tags
 
     def __nanwise_state__(self) -> dict[str, Any]:

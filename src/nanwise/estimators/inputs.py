@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.utils.validation import validate_data
 
-from nanwise.errors import GapWarning
-from nanwise.missing import refuse_infinite
+from nanwise.errors import DataError, GapWarning
+from nanwise.missing import gaps_to_nan, refuse_infinite
 
 
 def is_frame(x: Any) -> bool:
@@ -28,23 +28,29 @@ def read_features(estimator: Any, X: Any, *, reset: bool, schema: Any = None) ->
     A frame with columns that are not numbers is encoded (``estimator.encoder_``, learnt when
     ``reset``); so is every frame when a complete ``schema`` is given. All else must be numeric.
     """
-    if sp.issparse(X) and getattr(estimator, "sparse", None) != "stored":
+    stored = getattr(estimator, "sparse", None) == "stored"
+    if sp.issparse(X) and not stored:
         raise TypeError(_SPARSE_REFUSED.format(type(X).__name__))
+    if is_frame(X):
+        _refuse_equal_names(X)
     if reset:
         mixed = is_frame(X) and (schema is not None or _has_other_than_numbers(X))
         estimator.encoder_ = _learn_encoder(X, schema) if mixed else None
-    if estimator.encoder_ is not None and is_frame(X):
-        return _encode(estimator, X, reset)
+    if estimator.encoder_ is not None:
+        if is_frame(X):
+            return _encode(estimator, X, reset)
+        _refuse_without_names(estimator.encoder_, X)
     X = validate_data(
         estimator,
-        X,
+        gaps_to_nan(X) if isinstance(X, np.ndarray) else X,
         reset=reset,
-        accept_sparse="csr" if getattr(estimator, "sparse", None) == "stored" else False,
+        accept_sparse="csr" if stored else False,
         dtype=np.float64,
         ensure_all_finite=False,
     )
-    names = getattr(estimator, "feature_names_in_", None)
-    refuse_infinite(X.data if sp.issparse(X) else X, None if sp.issparse(X) else names)
+    if sp.issparse(X):
+        return _stored_cells(X)
+    refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     return X
 
 
@@ -60,6 +66,42 @@ def warn_about_gaps(x: Any, names: Any = None) -> None:
             f"nothing was observed in column {shown}{more}: it cannot be learnt from",
             GapWarning,
             stacklevel=3,
+        )
+
+
+def _stored_cells(csr: Any) -> Any:
+    """The same rows with every observed cell stored once: a stored NaN is a gap like any other."""
+    infinite = np.flatnonzero(np.isinf(csr.data))
+    if len(infinite):
+        row = int(np.searchsorted(csr.indptr, infinite[0], side="right")) - 1
+        refuse_infinite(csr[[row]].toarray(), first_row=row)
+    gaps = np.isnan(csr.data)
+    if not gaps.any() and csr.has_canonical_format:
+        return csr
+    csr = csr.copy()
+    if gaps.any():
+        csr.indptr = np.concatenate([[0], np.cumsum(~gaps)])[csr.indptr].astype(csr.indptr.dtype)
+        csr.data, csr.indices = csr.data[~gaps], csr.indices[~gaps]
+    csr.sum_duplicates()
+    return csr
+
+
+def _refuse_equal_names(frame: Any) -> None:
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"{names.count(twice)} columns of X are called {twice!r}; give every column its own "
+            "name, so that it can be found again in other rows"
+        )
+
+
+def _refuse_without_names(encoder: Any, X: Any) -> None:
+    other = [column for column in encoder.schema.columns if column.kind != "numeric"]
+    if other:
+        raise TypeError(
+            f"the model was fitted on a data frame in which column {other[0].name!r} is "
+            f"{other[0].kind}; pass a data frame with the same columns, got {type(X).__name__}"
         )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import check_array, column_or_1d, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from nanwise.estimators.base import NanNet
-from nanwise.missing import refuse_infinite
+from nanwise.estimators.scale import Scaler
+from nanwise.estimators.targets import read_labels, read_numbers
 
 
 class NanClassifier(ClassifierMixin, NanNet):
@@ -113,12 +113,30 @@ class NanClassifier(ClassifierMixin, NanNet):
             p = softmax(out, axis=-1)
         return p.mean(axis=0) if p.ndim == 3 else p
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """What the network gives before it is turned into probabilities.
+
+        Returns
+        -------
+        ndarray
+            Two classes: log-odds of the second, shape (n_rows,). More: one number per class, shape
+            (n_rows, n_classes), whose softmax is ``predict_proba``. With several members, the same
+            of their mean probabilities.
+        """
+        out = self._outputs(X)
+        if out.ndim == 3:
+            out = self._pooled(out)
+        return out[:, 0] if self._n_out() == 1 else out
+
+    def _pooled(self, out: np.ndarray) -> np.ndarray:
+        """Outputs (N, K) of which the probabilities are the mean of those of the members."""
+        if self._n_out() > 1:
+            return logsumexp(log_softmax(out, axis=-1), axis=0) - np.log(len(out))
+        return logsumexp(log_expit(out), axis=0) - logsumexp(log_expit(-out), axis=0)
+
     def _read_target(self, X: Any, y: Any) -> np.ndarray:
-        if y is None:
-            raise ValueError("NanClassifier requires y to be passed, but the target y is None")
-        y = column_or_1d(y, warn=True)
+        y = read_labels(y, type(self).__name__)
         check_consistent_length(X, y)
-        check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._refuse_one_class(codes)
         return codes
@@ -145,8 +163,10 @@ class NanClassifier(ClassifierMixin, NanNet):
         return weight * per_class[y]
 
     def _spread(self, y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-        order = rng.permutation(len(y))
-        return order[np.argsort(y[order], kind="stable")]
+        order = super()._spread(y, rng)
+        order = order[np.argsort(y[order], kind="stable")]
+        # A class with a single row is learnt from; nothing could be learnt if it were put aside.
+        return order[np.bincount(y)[y[order]] > 1]
 
     def _target_tensor(self, y: np.ndarray) -> Any:
         import torch
@@ -186,6 +206,9 @@ class NanRegressor(RegressorMixin, NanNet):
         How columns are scaled before the treatment sees them.
     sparse : {None, "stored"}, default=None
         ``"stored"`` accepts SciPy CSR in which absent cells are missing; nothing is made dense.
+    scale_target : bool, default=True
+        Whether the network learns the target at mean 0 and variance 1; predictions come back in
+        its own unit either way. False makes it learn the level and the size of the target itself.
     plan : Plan, optional
         Training settings (epochs, batch, lr, patience, ...). None: ``Plan()``.
     device : str, optional
@@ -215,6 +238,35 @@ class NanRegressor(RegressorMixin, NanNet):
     (40,)
     """
 
+    def __init__(
+        self,
+        gaps: Any = "sparsity_norm",
+        hidden: tuple[int, ...] = (256, 256),
+        *,
+        activation: str = "relu",
+        dropout: float = 0.2,
+        members: int = 1,
+        scale: str | None = "standard",
+        sparse: str | None = None,
+        scale_target: bool = True,
+        plan: Any = None,
+        device: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            gaps,
+            hidden,
+            activation=activation,
+            dropout=dropout,
+            members=members,
+            scale=scale,
+            sparse=sparse,
+            plan=plan,
+            device=device,
+            random_state=random_state,
+        )
+        self.scale_target = scale_target
+
     def predict(self, X: Any) -> np.ndarray:
         """Prediction, shape (n_rows,) or (n_rows, n_outputs)."""
         out = self._outputs(X)
@@ -223,40 +275,16 @@ class NanRegressor(RegressorMixin, NanNet):
         return y[:, 0] if self.y_is_flat_ else y
 
     def _read_target(self, X: Any, y: Any) -> np.ndarray:
-        if y is None:
-            raise ValueError("NanRegressor requires y to be passed, but the target y is None")
-        y = np.asarray(y)
-        flat = y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1)
-        y = check_array(
-            column_or_1d(y, warn=True) if flat else y,
-            ensure_2d=False,
-            dtype=np.float64,
-            input_name="y",
-            ensure_all_finite=True if flat else "allow-nan",
-        )
+        y, self.y_is_flat_ = read_numbers(y, type(self).__name__)
         check_consistent_length(X, y)
-        if not flat:
-            refuse_infinite(y)
-            y = self._with_some_target(y)
-        self.y_is_flat_ = bool(flat)
-        return y.reshape(len(y), -1)
-
-    @staticmethod
-    def _with_some_target(y: np.ndarray) -> np.ndarray:
-        empty = np.flatnonzero(np.isnan(y).all(axis=0))
-        if len(empty):
-            raise ValueError(f"target {int(empty[0])} has no value in any row")
         return y
 
-    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray | None:
-        from nanwise.estimators.scale import Scaler
-
-        scaler = Scaler("standard").fit(y, sample_weight)
-        self.y_shift_, self.y_width_ = scaler.shift_, scaler.width_
-        return sample_weight
-
-    def _spread(self, y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-        return rng.permutation(len(y))
+    def _learn_target(self, y: np.ndarray, weight: np.ndarray | None) -> None:
+        if self.scale_target:
+            scaler = Scaler("standard").fit(y, weight)
+            self.y_shift_, self.y_width_ = scaler.shift_, scaler.width_
+        else:
+            self.y_shift_, self.y_width_ = np.zeros(y.shape[1]), np.ones(y.shape[1])
 
     def _target_tensor(self, y: np.ndarray) -> Any:
         import torch

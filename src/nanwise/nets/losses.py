@@ -1,4 +1,8 @@
-"""Losses that return a sum and a count, so that weights, gaps in targets and ranks add up."""
+"""Losses that return a sum and a count, so that gaps in targets, batches and ranks add up.
+
+Weights enter the sum only. They are expected to have a mean of 1 over all rows; dividing by the
+weights of a batch instead would make a heavy row count for less the more heavy rows it meets.
+"""
 
 from __future__ import annotations
 

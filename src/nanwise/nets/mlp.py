@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -36,8 +37,8 @@ class MLP(nn.Module):
     dropout : float, default=0.0
         Probability with which a hidden unit is dropped in training.
     norm : nn.Module or None, default=None
-        Put after the first affine layer, before its activation, if there is a hidden layer. With
-        several members it sees (members, N, width) and is shared by them.
+        Put after the first affine layer, before its activation, if there is a hidden layer. Of
+        several members each has its own copy.
     members : int, default=1
         Number of independent networks, trained at once on the same input.
 
@@ -69,7 +70,7 @@ class MLP(nn.Module):
             if i == len(hidden):
                 break
             if i == 0 and norm is not None:
-                layers.append(norm)
+                layers.append(norm if members == 1 else Each(norm, members))
             layers.append(ACTIVATIONS[activation]())
             if dropout > 0:
                 layers.append(nn.Dropout(dropout))
@@ -113,6 +114,22 @@ class Affines(nn.Module):
         """Shape, for ``repr``."""
         members, n_in, n_out = self.weight.shape
         return f"n_in={n_in}, n_out={n_out}, members={members}"
+
+
+class Each(nn.Module):
+    """A copy of a module for each member: (members, N, width) -> (members, N, width).
+
+    Members stay independent, and a module that asks for (N, width), as batch normalisation does,
+    gets it.
+    """
+
+    def __init__(self, module: nn.Module, members: int) -> None:
+        super().__init__()
+        self.copies = nn.ModuleList(copy.deepcopy(module) for _ in range(members))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply each copy to its member's slice."""
+        return torch.stack([own(part) for own, part in zip(self.copies, x, strict=True)])
 
 
 def _affine(n_in: int, n_out: int, members: int, first: bool) -> nn.Module:

@@ -39,9 +39,15 @@ class TableNet(nn.Module):
         return self.body(self.layer(values, observed))
 
     def training_step(self, batch: tuple[Any, ...], phase: str = "main") -> Tensor:
-        """Mean loss of a batch ``(values, observed, target, weight)``."""
+        """Mean loss of a batch ``(values, observed, target, weight)``.
+
+        Its value is the mean over members, too, but its gradient is that of their sum: each member
+        then learns as it would alone, whatever the optimizer and however many there are.
+        """
         total, count = self.validation_step(batch)
-        return total / count.clamp(min=1)
+        loss = total / count.clamp(min=1)
+        members = getattr(self.body, "members", 1)
+        return loss if members == 1 else loss + (members - 1) * (loss - loss.detach())
 
     def validation_step(self, batch: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
         """Sum of the losses and their count."""

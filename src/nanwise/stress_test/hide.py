@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanwise.errors import DataError
-from nanwise.missing import hide, is_observed
+from nanwise.missing import hide, is_gap, is_observed
 
 MECHANISMS = ("mcar", "mar", "mnar")
 
@@ -43,11 +43,6 @@ def observed_cells(X: Any) -> np.ndarray:
     if X.dtype.kind == "f":
         return is_observed(X)
     return np.array([[not is_gap(v) for v in row] for row in X], dtype=bool).reshape(X.shape)
-
-
-def is_gap(value: Any) -> bool:
-    """Whether one Python value stands for a gap: None, pandas' NA, or NaN and NaT."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def take(X: Any, rows: np.ndarray) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from nanwise.errors import DataError
-from nanwise.stress_test.hide import is_gap
+from nanwise.missing import is_gap
 
 #: name -> whether more is better
 HIGHER = {"AUROC": True, "accuracy": True, "log loss": False, "RMSE": False, "R2": True}
@@ -79,21 +79,22 @@ class Scorer:
 
 
 def auroc(codes: np.ndarray, answers: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve per repeat; one against the rest, averaged, for several classes.
+    """Area under the ROC curve per repeat.
 
-    By ranks: (rank sum of the positives - n1 (n1 + 1) / 2) / (n1 n0), ties share their rank. NaN
-    where a class does not occur in the target, because it then has no curve.
+    For several classes one against the rest, averaged over the classes that occur in the target, as
+    in :func:`nanwise.bench.score.auroc`; NaN if only one does. By ranks: (rank sum of the positives
+    - n1 (n1 + 1) / 2) / (n1 n0), ties share their rank.
     """
     columns = [1] if answers.shape[2] == 2 else range(answers.shape[2])
-    areas = [_area(codes == j, answers[:, :, j]) for j in columns]
-    return np.mean(areas, axis=0)
+    found = [j for j in columns if 0 < (codes == j).sum() < len(codes)]
+    if not found:
+        return np.full(len(answers), np.nan)
+    return np.mean([_area(codes == j, answers[:, :, j]) for j in found], axis=0)
 
 
 def _area(positive: np.ndarray, score: np.ndarray) -> np.ndarray:
     n1 = int(positive.sum())
     n0 = len(positive) - n1
-    if n1 == 0 or n0 == 0:
-        return np.full(len(score), np.nan)
     total = rankdata(score, axis=1)[:, positive].sum(axis=1)
     return (total - n1 * (n1 + 1) / 2) / (n1 * n0)
 

@@ -100,9 +100,11 @@ def output_facts(
     level : float
         Level of the intervals of this one output.
     """
-    change = rows - full
-    slope, low, high = drift(change, share, repeats - full.mean(), level)
-    half = np.array([_half_width(row, level) for row in change])
+    change, by_repeat = rows - full, repeats - full.mean()
+    slope, low, high = drift(change, share, by_repeat, level)
+    half = np.array(
+        [_half_width(units, level) for units in (change if len(full) > 1 else by_repeat)]
+    )
     mean = rows.mean(axis=1)
     return {
         "name": name,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
-from numbers import Integral, Real
 from typing import Any
 
 from sklearn.base import BaseEstimator
+
+from nanwise.train.checks import number, one_of, whole
 
 OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop")
 SCHEDULES = (None, "cosine", "plateau", "onecycle")
@@ -90,17 +90,17 @@ class Plan(BaseEstimator):
 
     def validate(self) -> None:
         """Raise a ValueError or TypeError that names the first setting that cannot be used."""
-        _whole("epochs", self.epochs)
-        _whole("batch", self.batch, optional=True)
-        _number("lr", self.lr, above=0.0)
-        _one_of("optimizer", self.optimizer, OPTIMIZERS)
-        _number("weight_decay", self.weight_decay, least=0.0)
-        _one_of("schedule", self.schedule, SCHEDULES)
-        _number("validation", self.validation, least=0.0, below=1.0, optional=True)
-        _whole("patience", self.patience, optional=True)
-        _number("clip", self.clip, above=0.0, optional=True)
-        _one_of("precision", self.precision, PRECISIONS)
-        _whole("checkpoint_every", self.checkpoint_every)
+        whole("plan.epochs", self.epochs)
+        whole("plan.batch", self.batch, optional=True)
+        number("plan.lr", self.lr, above=0.0)
+        one_of("plan.optimizer", self.optimizer, OPTIMIZERS)
+        number("plan.weight_decay", self.weight_decay, least=0.0)
+        one_of("plan.schedule", self.schedule, SCHEDULES)
+        number("plan.validation", self.validation, least=0.0, below=1.0, optional=True)
+        whole("plan.patience", self.patience, optional=True)
+        number("plan.clip", self.clip, above=0.0, optional=True)
+        one_of("plan.precision", self.precision, PRECISIONS)
+        whole("plan.checkpoint_every", self.checkpoint_every)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
             raise TypeError(
                 f"plan.checkpoint must be the path of a folder or None, got {self.checkpoint!r}"
@@ -113,42 +113,3 @@ class Plan(BaseEstimator):
     @classmethod
     def __from_nanwise_state__(cls, state: dict[str, Any]) -> Plan:
         return cls(**state | {"checkpoint": None})
-
-
-def _whole(name: str, value: Any, optional: bool = False) -> None:
-    if optional and value is None:
-        return
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"plan.{name} must be a whole number{_or_none(optional)}, got {value!r}")
-    if value < 1:
-        raise ValueError(f"plan.{name} must be at least 1, got {value!r}")
-
-
-def _number(
-    name: str,
-    value: Any,
-    *,
-    above: float = -math.inf,
-    least: float = -math.inf,
-    below: float = math.inf,
-    optional: bool = False,
-) -> None:
-    if optional and value is None:
-        return
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"plan.{name} must be a number{_or_none(optional)}, got {value!r}")
-    if not (above < float(value) < below and float(value) >= least):
-        low = f"above {above:g}" if above > -math.inf else f"at least {least:g}"
-        high = f" and below {below:g}" if below < math.inf else " and finite"
-        raise ValueError(f"plan.{name} must be {low}{high}, got {value!r}")
-
-
-def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(
-            f"plan.{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
-        )
-
-
-def _or_none(optional: bool) -> str:
-    return " or None" if optional else ""

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nanwise import NanRegressor, Plan
 from nanwise.bench.case import Case
+from nanwise.bench.papers import holdout
 from nanwise.bench.papers import table as papers
-from nanwise.bench.papers.holdout import RawTargetRegressor, run_holdout
+from nanwise.bench.papers.holdout import run_holdout
 from nanwise.bench.papers.sn_draft import TABLE_5
 from nanwise.bench.papers.table import Heading, PublishedTable, find_table, tables
 from nanwise.bench.reproduce import known_tables, reproduce
@@ -227,14 +227,11 @@ def test_holdout_knows_the_mean_predictor():
     assert "output_0" not in scores
 
 
-def test_the_raw_target_has_no_scale():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 3)), rng.normal(500, 100, 40)
-    model = RawTargetRegressor(hidden=(4,), plan=Plan(epochs=1), random_state=0).fit(X, y)
-    # After one small epoch the output is still near the start, far from the level of the target.
-    assert abs(model.predict(X)).max() < 50
-    usual = NanRegressor(hidden=(4,), plan=Plan(epochs=1), random_state=0).fit(X, y)
-    assert abs(usual.predict(X) - 500).max() < 400
+def test_the_protocol_leaves_the_target_as_it_is():
+    case = TABLE_5.cases(TABLE_5.rows[0], TABLE_5.columns[1], "smoke")[0]
+    assert not holdout._model(case, "regression").scale_target
+    usual = replace(case, protocol={"test": 0.2})
+    assert holdout._model(usual, "regression").scale_target
 
 
 def test_a_missing_data_set_is_a_result_not_a_crash():

@@ -235,7 +235,7 @@ def test_close_to_logistic_regression_when_linear_and_complete():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(2000, 3))
     y = (rng.random(2000) < 1 / (1 + np.exp(-(X @ [1.0, -2.0, 0.5])))).astype(int)
-    plan = Plan(epochs=200, lr=0.1, batch=None, validation=None)
+    plan = Plan(epochs=200, lr=0.1, batch=None, weight_decay=0.0)
     ours = NanClassifier("zero", hidden=(), plan=plan, random_state=0).fit(X, y).predict_proba(X)
     theirs = LogisticRegression(C=np.inf).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(ours, theirs, atol=2e-3)

@@ -142,7 +142,16 @@ def test_clipping_limits_the_step() -> None:
     for clip in (None, 1e-3):
         net = make()
         before = weights(net)
-        train(net, source, Plan(epochs=1, batch=None, lr=0.1, optimizer="sgd", clip=clip), seed=1)
+        plan = Plan(
+            epochs=1,
+            batch=None,
+            lr=0.1,
+            optimizer="sgd",
+            weight_decay=0.0,
+            schedule=None,
+            clip=clip,
+        )
+        train(net, source, plan, seed=1)
         moved.append(max(float((a - b).abs().max()) for a, b in zip(before, weights(net))))  # noqa: B905
     # the first Nesterov step is lr * 1.9 * gradient
     assert moved[0] > 1 > 1.9e-4 * 1.01 > moved[1] > 0
@@ -160,7 +169,8 @@ def test_the_fused_optimizer_agrees_with_the_plain_one_in_any_memory_layout() ->
     net.first.weight = nn.Parameter(net.first.weight.detach().t().contiguous().t())
     plain = make()
     optimizer = torch.optim.Adam(plain.parameters(), lr=1e-2, foreach=False)
-    train(net, source, Plan(epochs=20, batch=None, lr=1e-2), seed=1)
+    plan = Plan(epochs=20, batch=None, lr=1e-2, optimizer="adam", weight_decay=0.0, schedule=None)
+    train(net, source, plan, seed=1)
     for _ in range(20):
         optimizer.zero_grad()
         plain.training_step(source.parts).backward()

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 @click.argument("data")
 @click.option("-o", "--out", required=True, help="File to write (CSV, TSV, Parquet).")
 @click.option("--proba", is_flag=True, help="Add a probability for each class.")
-@click.option("--keep", metavar="COLUMN", multiple=True, help="Carry a column over, e.g. an id.")
+@click.option(
+    "--keep",
+    metavar="COLUMN",
+    multiple=True,
+    help="Carry a column over, e.g. an id; may be given several times.",
+)
 @click.option(
     "--chunk-rows",
     type=click.IntRange(min=1),
@@ -50,7 +55,8 @@ def command(
     file = output_file(out, [Path(data)])
     predictor = Predictor(open_saved(model), proba, keep)
     with TableWriter(file) as writer:
-        for answer in predictor.answers(read_chunks(data, rows=chunk_rows), quiet):
+        chunks = read_chunks(data, rows=chunk_rows, numeric=predictor.numeric)
+        for answer in predictor.answers(chunks, quiet):
             writer.write(answer)
     for note in predictor.notes:
         warn(str(note))
@@ -79,6 +85,13 @@ class Predictor:
         self.keep = list(keep)
         self.rows = 0
         self.notes: list[Any] = []
+
+    @property
+    def numeric(self) -> set[str]:
+        """Columns that may be read as numbers; what is carried over stays as it stands."""
+        schema = getattr(self.model, "schema_", None)
+        columns = schema.columns if schema is not None else ()
+        return {c.name for c in columns if c.kind == "numeric"} - set(self.keep)
 
     def answers(self, chunks: Iterable[pd.DataFrame], quiet: bool) -> Iterable[pd.DataFrame]:
         """One frame of predictions for each chunk."""

@@ -25,6 +25,8 @@ MARKERS = frozenset(
 #: truth values in text, lower case: (false, true)
 WORDS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"))
 _TRUTH = {word: bool(k) for pair in (*WORDS, ("0", "1")) for k, word in enumerate(pair)}
+#: 1,234 and 1,234,567.8: thousands set apart by commas
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 _DATE = re.compile(
     r"\d{4}([-/])\d{2}\1\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 )
@@ -91,9 +93,12 @@ def numbers_at_once(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def numbers_of(cells: list[Any]) -> np.ndarray:
-    """float64 of each cell, NaN where it is no number; truth values and dates are none."""
+    """float64 of each cell, NaN where it is no number; truth values and dates are none.
+
+    Texts such as 1,234 are numbers; a decimal comma is dealt with when a file is read.
+    """
     pd = need("pandas", "cli")
-    fit = [cell if _may_be_number(cell) else None for cell in cells]
+    fit = [_ungrouped(cell) if _may_be_number(cell) else None for cell in cells]
     numbers = pd.to_numeric(pd.Series(fit, dtype=object), errors="coerce")
     return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
@@ -178,6 +183,17 @@ def is_text(column: pd.Series) -> bool:
     if isinstance(column.dtype, pd.StringDtype):
         return True
     return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "string"
+
+
+def may_be_grouped(column: pd.Series) -> bool:
+    """Whether a text column may hold numbers such as 1,234; its first comma tells."""
+    with_comma = column[column.str.contains(",", regex=False, na=False)]
+    return bool(len(with_comma) and GROUPED.fullmatch(with_comma.iloc[0]))
+
+
+def _ungrouped(cell: Any) -> Any:
+    grouped = isinstance(cell, str) and "," in cell and GROUPED.fullmatch(cell.strip())
+    return cell.replace(",", "") if grouped else cell
 
 
 def _may_be_number(cell: Any) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanwise.data.frames import refuse_twice
+from nanwise.data.parse import GROUPED
 from nanwise.errors import DataError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -209,10 +210,13 @@ def _odd_delimiter(lines: list[str]) -> str | None:
 
 
 def _decimal_sign(lines: list[str], sep: str) -> str:
-    """A comma when cells such as 1,5 occur and none such as 1.5; else a point."""
+    """A comma when cells such as 1,5 occur and none such as 1.5; else a point.
+
+    Where every comma stands before three digits, as in 1,234, it sets thousands apart.
+    """
     if sep == ",":
         return "."
     cells = [cell.strip() for row in csv.reader(lines[1:200], delimiter=sep) for cell in row]
-    comma = any(re.fullmatch(r"[-+]?\d+,\d+", cell) for cell in cells)
+    comma = any(re.fullmatch(r"[-+]?\d+,\d+", c) and not GROUPED.fullmatch(c) for c in cells)
     point = any(re.fullmatch(r"[-+]?\d+\.\d+", cell) for cell in cells)
     return "," if comma and not point else "."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -46,8 +48,6 @@ def command(
     from nanwise.saving import save
 
     params = method_settings(pairs, method)
-    if not quiet:
-        _show_progress(params, method)
     table = open_table(data, target)
     folder = model_folder(out, [table.path])
     X, y, dropped = split_target(table.frame, table.target)
@@ -56,23 +56,34 @@ def command(
         method, task, target=table.target, params=params, schema=kinds, random_state=seed
     )
     start = perf_counter()
-    model.fit(X, y)
+    with _progress(model, quiet):
+        model.fit(X, y)
     save(model, folder)
     _tell(model, len(X), dropped, perf_counter() - start, folder)
 
 
-def _show_progress(params: dict[str, Any], method: str) -> None:
-    """Networks have epochs to show; the others are done before a bar is drawn."""
+@contextmanager
+def _progress(model: TableModel, quiet: bool) -> Iterator[None]:
+    """Show a bar for this one fit; the model that is saved knows nothing of it."""
     from nanwise.registry import find
 
-    if find(method).kind == "treatment":
-        params["plan"] = params.get("plan", {}) | {"progress": True}
+    # Networks have epochs to show; the others are done before a bar is drawn.
+    if quiet or find(model.method).kind != "treatment":
+        yield
+        return
+    params = model.params
+    model.params = params | {"plan": {"progress": True} | params.get("plan", {})}
+    yield
+    model.params = params
+    model.estimator_.plan.progress = bool(params.get("plan", {}).get("progress", False))
 
 
 def _tell(model: TableModel, rows: int, dropped: int, took: float, folder: object) -> None:
     from nanwise.cli.trouble import warn
     from nanwise.cli.wording import counted, seconds
 
+    for note in getattr(model.schema_, "notes", ()):
+        warn(note)
     if dropped:
         warn(f"{counted(dropped, 'row')} without a target left out")
     epochs = len(getattr(model, "history_", None) or ())

@@ -102,6 +102,8 @@ class NanNet(BaseEstimator):
             sample_weight = _read_weight(sample_weight, X.shape[0])
             keep = sample_weight > 0
             X, y, sample_weight = X[keep], y[keep], sample_weight[keep]
+        if X.shape[0] < 2:
+            raise ValueError("a network needs at least two rows to learn from, got n_samples = 1")
         weight = self._row_weight(y, sample_weight)
         return X, y, None if weight is None else weight / weight.mean()
 

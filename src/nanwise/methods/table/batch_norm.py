@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from nanwise.estimators.treatment import Treatment
 from nanwise.registry import method
@@ -26,18 +24,6 @@ class BatchNorm(Treatment):
     """Zero filling with batch normalisation of the first pre-activations."""
 
     sparse = True
-
-    def fit(
-        self, values: np.ndarray, observed: np.ndarray, weight: np.ndarray | None = None
-    ) -> Self:
-        """Nothing is learnt here; a single row has no variance to divide by."""
-        return self.fit_counts(observed.sum(axis=1), observed.shape[1], weight)
-
-    def fit_counts(self, counts: np.ndarray, n_features: int, weight: np.ndarray | None) -> Self:
-        """Refuse a single row."""
-        if len(counts) < 2:
-            raise ValueError("batch normalisation needs at least two training rows, n_samples = 1")
-        return self
 
     def layer(self, n_features: int) -> nn.Module:
         """Module that puts 0 into gaps."""

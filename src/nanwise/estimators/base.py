@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from nanwise.estimators.inputs import read_features, warn_about_gaps
 from nanwise.estimators.scale import SCALES, Scaler
+from nanwise.estimators.targets import read_weight
 from nanwise.estimators.wrapped import resolve
 from nanwise.missing import observe
 from nanwise.train.checks import number, one_of, whole
@@ -99,7 +100,7 @@ class NanNet(BaseEstimator):
     def _weigh(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
         """Drop rows of weight 0 and bring the weights to a mean of 1 (None: all equal)."""
         if sample_weight is not None:
-            sample_weight = _read_weight(sample_weight, X.shape[0])
+            sample_weight = read_weight(sample_weight, X.shape[0])
             keep = sample_weight > 0
             X, y, sample_weight = X[keep], y[keep], sample_weight[keep]
         if X.shape[0] < 2:
@@ -294,18 +295,3 @@ class NanNet(BaseEstimator):
         estimator.net_ = estimator._build().eval()
         estimator.net_.load_state_dict(state["weights"])
         return estimator
-
-
-def _read_weight(weight: Any, n: int) -> np.ndarray:
-    """Sample weights (N,), finite, not negative, not all 0; a number stands for equal weights."""
-    if np.isscalar(weight):
-        weight = np.full(n, weight, dtype=np.float64)
-    weight = check_array(weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weight.ndim != 1:
-        raise ValueError(f"sample_weight must be 1D, got shape {weight.shape}")
-    check_consistent_length(weight, np.empty(n))
-    if (weight < 0).any():
-        raise ValueError("sample_weight must not be negative")
-    if not weight.any():
-        raise ValueError("sample_weight is zero in all rows: there is nothing to learn from")
-    return weight

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nanwise import registry
 from nanwise.estimators.inputs import is_frame, read_features
+from nanwise.estimators.targets import read_column
 
 TASKS = ("auto", "classification", "regression")
 
@@ -100,7 +100,7 @@ class TableModel(BaseEstimator):
         """Learn the encoding of the columns and train the method."""
         if self.task not in TASKS:
             raise ValueError(f"task must be one of {TASKS}, got {self.task!r}")
-        X, y = self._features_of(X), column_or_1d(y, warn=True)
+        X, y = self._features_of(X), read_column(y, type(self).__name__)
         matrix = read_features(self, X, reset=True, schema=self._schema_for(X))
         self.schema_ = None if self.encoder_ is None else self.encoder_.schema
         self.task_ = self._decide_task(y)

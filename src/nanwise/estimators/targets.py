@@ -1,4 +1,4 @@
-"""From whatever target the user holds to an array; a gap where none may be is told in one line."""
+"""From whatever targets and weights the user holds to arrays, or one clear line why not."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
 
-from nanwise.missing import gaps_to_nan, is_gap, refuse_infinite
+from nanwise.missing import gaps_to_nan, is_gap, is_observed, refuse_infinite
+
+
+def read_column(y: Any, owner: str) -> np.ndarray:
+    """One target (N,) of any kind, of rows that all have one."""
+    _refuse_none(y, owner)
+    column = column_or_1d(y, warn=True)
+    gaps = _gaps(column)
+    if gaps.any():
+        raise ValueError(
+            f"Input y contains NaN: {int(gaps.sum())} of {len(gaps)} rows have no target, "
+            f"first row {int(gaps.argmax())}; leave these rows out"
+        )
+    return column
 
 
 def read_labels(y: Any, owner: str) -> np.ndarray:
-    """Class labels (N,) of rows that all have one."""
-    _refuse_none(y, owner)
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O":
-        gaps = np.array([is_gap(label) for label in labels], dtype=bool)
-        if gaps.any():
-            raise ValueError(
-                f"Input y contains NaN: {int(gaps.sum())} of {len(gaps)} rows have no class, "
-                f"first row {int(gaps.argmax())}; leave these rows out"
-            )
+    """Class labels (N,)."""
+    labels = read_column(y, owner)
     check_classification_targets(labels)
     return labels
 
@@ -47,6 +53,27 @@ def read_numbers(y: Any, owner: str) -> tuple[np.ndarray, bool]:
         if len(empty):
             raise ValueError(f"target {int(empty[0])} has no value in any row")
     return y.reshape(len(y), -1), flat
+
+
+def read_weight(weight: Any, n: int) -> np.ndarray:
+    """Sample weights (N,), finite, not negative, not all 0; a number stands for equal weights."""
+    if np.isscalar(weight):
+        weight = np.full(n, weight, dtype=np.float64)
+    weight = check_array(weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D, got shape {weight.shape}")
+    check_consistent_length(weight, np.empty(n))
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative")
+    if not weight.any():
+        raise ValueError("sample_weight is zero in all rows: there is nothing to learn from")
+    return weight
+
+
+def _gaps(column: np.ndarray) -> np.ndarray:
+    if column.dtype.kind == "O":
+        return np.array([is_gap(value) for value in column], dtype=bool)
+    return ~is_observed(column)
 
 
 def _refuse_none(y: Any, owner: str) -> None:

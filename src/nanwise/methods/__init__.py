@@ -1,1 +1,1 @@
-"""nanwise.methods"""
+"""The methods, one file each; a file here is found without being named anywhere else."""

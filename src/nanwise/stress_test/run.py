@@ -219,15 +219,7 @@ def _result(
         "kind": "stress",
         "model": predictor.name,
         "task": predictor.task,
-        "mechanism": hiding.mechanism,
-        "repeats": len(hiding.seeds),
-        "rows": len(full),
-        "rows_total": about["rows_total"],
-        "rows_empty": about["rows_empty"],
-        "columns": hiding.observed.shape[1],
-        "observed_share": float(hiding.observed.mean()),
-        "shares": shares,
-        "kept": kept.tolist(),
+        **_setting_facts(hiding, shares, kept, about),
         "output": worst["name"],
         **{k: worst[k] for k in ("slope", "slope_low", "slope_high", "sparsity_bias")},
         "outputs": outputs,
@@ -241,6 +233,24 @@ def _result(
         sparsity_bias=worst["sparsity_bias"],
         scores=_score_table(levels, shares),
     )
+
+
+def _setting_facts(
+    hiding: Hiding, shares: list[float], kept: np.ndarray, about: dict[str, Any]
+) -> dict[str, Any]:
+    """What was hidden, in which rows, how often."""
+    rows, columns = hiding.observed.shape
+    return {
+        "mechanism": hiding.mechanism,
+        "repeats": len(hiding.seeds),
+        "rows": rows,
+        "rows_total": about["rows_total"],
+        "rows_empty": about["rows_empty"],
+        "columns": columns,
+        "observed_share": float(hiding.observed.mean()),
+        "shares": shares,
+        "kept": kept.tolist(),
+    }
 
 
 def _score_facts(levels: list[_Level]) -> dict[str, Any]:

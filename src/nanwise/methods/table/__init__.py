@@ -1,1 +1,1 @@
-"""nanwise.methods.table"""
+"""Treatments of the gaps in a table, and the predictors they are compared with."""

@@ -19,6 +19,8 @@ from sklearn.preprocessing import StandardScaler
 import nanwise
 from nanwise import NanClassifier, NanRegressor, Plan
 from nanwise.errors import GapWarning
+from nanwise.registry import known
+from nanwise.train.run import Run
 
 PLAN = Plan(epochs=40, lr=0.02, batch=64, validation=None)
 TINY = dict(hidden=(16,), plan=PLAN, random_state=0)
@@ -91,16 +93,20 @@ def test_text_columns_are_encoded(rows):
     np.testing.assert_allclose(answer, model.predict_proba(gone))
 
 
-def test_sparse_stored_equals_dense_with_gaps(rows):
+@pytest.mark.parametrize("gaps", [m.name for m in known("treatment") if m.sparse])
+@pytest.mark.parametrize(("members", "scale"), [(1, "standard"), (2, "minmax")])
+def test_sparse_stored_equals_dense_with_gaps(rows, gaps, members, scale):
     X, y = rows
     X = X.copy()
     X[0, 0] = 0.0  # a stored zero is an observed zero
     row, column = np.nonzero(~np.isnan(X))
     S = sp.csr_array((X[row, column], (row, column)), shape=X.shape)
-    for gaps in ("zero", "sparsity_norm", "rate"):
-        dense = NanClassifier(gaps=gaps, **TINY).fit(X, y).predict_proba(X)
-        stored = NanClassifier(gaps=gaps, sparse="stored", **TINY).fit(S, y).predict_proba(S)
-        np.testing.assert_allclose(stored, dense, atol=1e-5)
+    # float64, because training magnifies what single precision rounds differently
+    plan = clone(PLAN).set_params(precision="float64")
+    settings = TINY | {"plan": plan, "members": members, "scale": scale}
+    dense = NanClassifier(gaps=gaps, **settings).fit(X, y).predict_proba(X)
+    stored = NanClassifier(gaps=gaps, sparse="stored", **settings).fit(S, y).predict_proba(S)
+    np.testing.assert_allclose(stored, dense, atol=1e-8)
 
 
 def test_sparse_is_refused_unless_asked_for(rows):
@@ -125,6 +131,16 @@ def test_balanced_class_weights_raise_the_rare_class(rows):
     plain = NanClassifier(**TINY).fit(X[keep], y[keep]).predict(X).mean()
     balanced = NanClassifier(class_weight="balanced", **TINY).fit(X[keep], y[keep])
     assert balanced.predict(X).mean() > plain
+
+
+def test_class_weights_are_row_weights(rows):
+    X, y = rows
+    by_class = NanClassifier(class_weight={0: 1.0, 1: 3.0}, **TINY).fit(X, y)
+    by_row = NanClassifier(**TINY).fit(X, y, sample_weight=np.where(y == 1, 3.0, 1.0))
+    np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
+    balanced = NanClassifier(class_weight="balanced", **TINY).fit(X, y)
+    by_row.fit(X, y, sample_weight=len(y) / (2 * np.bincount(y))[y])
+    np.testing.assert_allclose(balanced.predict_proba(X), by_row.predict_proba(X), atol=1e-6)
 
 
 def test_gaps_in_a_multi_output_target_are_not_scored():
@@ -180,6 +196,53 @@ def test_pipeline_and_any_transformer(rows):
         NanClassifier(gaps=3, **TINY).fit(X, y)
     with pytest.raises(ValueError, match="did you mean"):
         NanClassifier(gaps="sparsity_nrm", **TINY).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "default"])
+def test_set_output_of_a_pipeline(rows, kind):
+    X, y = rows
+    F = pd.DataFrame(X, columns=list("abcde"))
+    pipe = make_pipeline(StandardScaler(), NanClassifier(**TINY)).set_output(transform=kind)
+    names = getattr(pipe.fit(F, y)[-1], "feature_names_in_", None)
+    assert names is None if kind == "default" else list(names) == list("abcde")
+    expected = make_pipeline(StandardScaler(), NanClassifier(**TINY)).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(pipe.predict_proba(F), expected, atol=1e-9)
+
+
+def test_an_interrupted_fit_goes_on_where_it_was(rows, tmp_path, monkeypatch):
+    X, y = rows
+    plan = Plan(epochs=9, validation=0.2, checkpoint=tmp_path, checkpoint_every=2)
+    model = NanClassifier(hidden=(8,), plan=plan, random_state=0)
+    expected = clone(model).set_params(plan__checkpoint=None).fit(X, y)
+    epochs, run_epoch = [], Run._epoch
+
+    def broken(run, epoch):
+        if len(epochs) == 5:
+            raise KeyboardInterrupt
+        epochs.append(epoch)
+        run_epoch(run, epoch)
+
+    monkeypatch.setattr(Run, "_epoch", broken)
+    with pytest.raises(KeyboardInterrupt):
+        clone(model).fit(X, y)
+    epochs.clear()
+    monkeypatch.setattr(
+        Run, "_epoch", lambda run, epoch: (epochs.append(epoch), run_epoch(run, epoch))
+    )
+    again = clone(model).fit(X, y)
+    assert epochs == [5, 6, 7, 8, 9]
+    np.testing.assert_array_equal(again.predict_proba(X), expected.predict_proba(X))
+    assert not list(tmp_path.iterdir())
+
+
+def test_training_is_in_float32_and_answers_are_in_float64(rows):
+    X, y = rows
+    model = NanRegressor(**TINY).fit(X, y)
+    p = model.predict(X)
+    assert p.dtype == np.float64
+    assert {v.dtype for v in model.net_.state_dict().values()} == {torch.float32}
+    alone = np.concatenate([model.predict(row[None]) for row in X[:20]])
+    np.testing.assert_allclose(alone, p[:20], atol=1e-12)
 
 
 def test_members_are_averaged(rows):

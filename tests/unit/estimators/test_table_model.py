@@ -49,6 +49,12 @@ def test_missing_column_is_named(table):
         model.predict(table[["age"]])
 
 
+def test_a_row_without_target_is_told(table):
+    for y in (table["ill"].where(table["age"].notna(), None), table["age"]):
+        with pytest.raises(ValueError, match=r"16 of 80 rows have no target, first row 0"):
+            TableModel("linear").fit(table[["sex"]], y)
+
+
 def test_parameters_reach_treatment_and_plan():
     made = make_estimator("sparsity_norm", "regression", {"gaps__power": 0.5, "plan": {"lr": 0.1}})
     assert made.gaps.power == 0.5

@@ -8,6 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.metrics import accuracy_score, log_loss, r2_score, roc_auc_score
 
+from nanwise.bench.score import auroc
 from nanwise.errors import DataError
 from nanwise.stress_test import StressResult, stress
 from nanwise.stress_test.scores import Scorer
@@ -173,6 +174,21 @@ def test_scores_equal_those_of_scikit_learn(flowers):
     assert scores["AUROC"][0] == pytest.approx(roc_auc_score(y, proba, multi_class="ovr"))
     assert scores["accuracy"][0] == pytest.approx(accuracy_score(y, model.predict(X)))
     assert scores["log loss"][0] == pytest.approx(log_loss(y, proba))
+
+
+def test_a_class_that_does_not_occur_is_left_out_of_the_area_as_in_compare(flowers):
+    X, y = flowers
+    model = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
+    two = y != "c"
+    result = stress(model, X[two], y[two], shares=(1.0, 0.5), repeats=2)
+    expected = auroc(y[two], model.predict_proba(X[two]), model.classes_)
+    assert result.scores["AUROC"][1.0] == pytest.approx(expected)
+
+
+def test_the_band_of_a_single_row_has_a_width():
+    facts = stress(zero_filled, rows(1), shares=(1.0, 0.5), repeats=20).facts
+    low, high = (facts["outputs"][0][k][1] for k in ("change_low", "change_high"))
+    assert low < facts["outputs"][0]["change"][1] < high
 
 
 def test_scores_of_a_regressor_equal_those_of_scikit_learn(flowers):

@@ -96,6 +96,14 @@ class Encoder(TransformerMixin, BaseEstimator):
         """Names of the features, for scikit-learn."""
         return np.asarray(self.feature_names_, dtype=object)
 
+    def __nanwise_state__(self) -> dict[str, Any]:
+        # The layout follows from the schema: a saved model cannot hold one that does not fit.
+        return {"schema": self.schema, "onehot": self.onehot}
+
+    @classmethod
+    def __from_nanwise_state__(cls, state: dict[str, Any]) -> Encoder:
+        return cls(state["schema"], state["onehot"]).fit()
+
     def _names(self, column: Column) -> list[str]:
         if column.kind == "categorical" and self.onehot:
             return [f"{column.name}={level}" for level in column.levels]

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nanwise.data.frames import as_frame, listed, refuse_twice
-from nanwise.data.parse import MARKERS, distinct, is_text, may_be_grouped, numbers_of, used
+from nanwise.data.parse import (
+    MARKERS,
+    dates_of,
+    distinct,
+    is_text,
+    may_be_grouped,
+    numbers_of,
+    used,
+)
 from nanwise.data.sniff import Format, explain_encoding, is_parquet, open_bytes, sniff, told
 from nanwise.data.watch import watched
 from nanwise.data.writing import TableWriter, write_table
@@ -27,6 +35,7 @@ __all__ = ["TableWriter", "infer_task", "read_chunks", "read_table", "split_targ
 
 #: integers with at most this many different values, each three times on average, are classes
 FEW_CLASSES = 20
+_DATE_TARGET = "a date cannot be a target; turn it into a number, such as days from today"
 _DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d+)$")
 
 
@@ -127,11 +136,14 @@ def infer_task(y: Any) -> Literal["classification", "regression"]:
     pd = need("pandas", "cli")
     column = y if isinstance(y, pd.Series) else as_frame({"y": _flat(y)})["y"]
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        raise DataError("a date cannot be a target; turn it into a number, such as days from today")
+        raise DataError(_DATE_TARGET)
     if pd.api.types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return "classification"
     codes, cells = distinct(column)
-    values = numbers_of([cells[k] for k in used(codes, cells)])
+    there = [cells[k] for k in used(codes, cells)]
+    values = numbers_of(there)
+    if there and not np.isnat(dates_of(there)).any():
+        raise DataError(_DATE_TARGET)
     if np.isnan(values).any() or len(values) <= 2:
         return "classification"
     whole = bool((values == np.rint(values)).all())

@@ -21,6 +21,8 @@ _NATIVE = {"bool", *(f"{k}{b}" for k in ("int", "uint") for b in (8, 16, 32, 64)
 }
 #: what a file may ask for: numbers, times and text of a fixed size, never objects
 _SAFE_DTYPE = re.compile(r"[<>|=]?([biufcSU]\d+|[mM]8(\[[\dA-Za-z]+\])?|\?)")
+#: bytes of an array of text for each character that is there, at most
+_PADDING = 1024
 _GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
@@ -52,6 +54,11 @@ def _write_array(writer: Writer, array: np.ndarray, path: tuple[str, ...]) -> An
         return {"$objects": items, "shape": list(array.shape)}
     if array.dtype.kind == "U":
         items = array.ravel().tolist()
+        if _is_hollow(items, array.dtype):
+            raise TypeError(
+                f"{'.'.join(path)} is an array of text that is nearly all padding; "
+                "make it an array of objects"
+            )
         return {"$strings": items, "dtype": array.dtype.str, "shape": list(array.shape)}
     # matrix products round differently for the two memory layouts: keep it, for equal predictions
     columns_first = array.flags.f_contiguous and not array.flags.c_contiguous
@@ -95,7 +102,14 @@ def _read_strings(reader: Reader, plain: dict[str, Any], depth: int) -> np.ndarr
     dtype = _read_dtype_name(plain["dtype"])
     if dtype.kind != "U" or not all(type(item) is str for item in items):
         raise ModelFileError("the model file holds an array of text that is not text")
+    if _is_hollow(items, dtype):
+        raise ModelFileError(f"the model file asks for {len(items)} texts of the kind {dtype}")
     return np.array(items, dtype=dtype).reshape(shape)
+
+
+def _is_hollow(items: list[str], dtype: np.dtype) -> bool:
+    """Whether an array would take far more memory than its texts: bytes must not ask for GBs."""
+    return len(items) * dtype.itemsize > _PADDING * (64 + sum(map(len, items)))
 
 
 def _shape(plain: dict[str, Any]) -> tuple[int, ...]:

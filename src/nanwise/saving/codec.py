@@ -106,7 +106,7 @@ class Reader:
             raise ModelFileError(f"the model file holds a value of unknown kind {kind!r}")
         try:
             return _READERS[kind](self, plain, depth + 1)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except objects.BROKEN as error:
             if isinstance(error, ModelFileError):
                 raise
             raise ModelFileError(

@@ -63,6 +63,17 @@ def load(path: str | os.PathLike[str]) -> Any:
         format.
     """
     folder = Path(path)
+    before = _identity(folder)
+    try:
+        return _load(folder)
+    except ModelFileError:
+        # half of it was read before another process put a new model there, half after
+        if _identity(folder) == before:
+            raise
+    return load(folder)
+
+
+def _load(folder: Path) -> Any:
     meta = _read_meta(folder)
     content = _read_bytes(folder / ARRAYS)
     tree = meta["tree"]
@@ -152,13 +163,21 @@ def _exchange(one: Path, other: Path) -> bool:
 # -- reading -------------------------------------------------------------------------------------
 
 
+def _identity(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _read_meta(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
         raise ModelFileError(f"{folder} {what}; a saved model is a folder")
     content = _read_bytes(folder / META)
     try:
-        meta = json.loads(content, parse_constant=_refuse_constant)
+        meta = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twice)
         # walks the whole tree: what is nested too deeply to be written shows here, not later
         _canonical(meta)
     except (ValueError, RecursionError) as error:
@@ -182,10 +201,23 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers differ in which of two values they take: a checksum must not be of the other one."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name occurs twice in one object")
+    return made
+
+
 def _read_bytes(file: Path) -> bytes:
     if not file.is_file():
         raise ModelFileError(f"{file.parent} is not a saved model: it has no {file.name}")
-    return file.read_bytes()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{file} cannot be read: {error.strerror}") from error
+    except MemoryError as error:
+        raise ModelFileError(f"{file} is larger than the memory that is left") from error
 
 
 def _read_arrays(content: bytes, folder: Path) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nanwise.errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -24,6 +26,19 @@ ALLOWED: dict[str, str] = {
     "Encoder": "nanwise.data.encode:Encoder",
     "EmptyColumnsToZero": "nanwise.methods.table.hist_gradient_boosting:EmptyColumnsToZero",
 }
+
+
+#: how a value that was not written by nanwise shows itself, whichever part of the codec meets it
+BROKEN = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+)
 
 
 def write(writer: Writer, value: Any, path: tuple[str, ...]) -> Any:
@@ -51,12 +66,18 @@ def class_name(value: Any) -> str:
 
 
 def fill(target: Any, state: dict[str, Any]) -> Any:
-    """Set attributes; names that mean something to Python itself are refused."""
-    for name in state:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
-            raise ModelFileError(f"the model file sets the attribute {name!r}, which is not data")
+    """Set attributes; names that mean something to Python or to the class are refused."""
+    refuse_names(type(target), state)
     vars(target).update(state)
     return target
+
+
+def refuse_names(cls: type, state: Any) -> None:
+    """ModelFileError for a name that is not data: no identifier, Python's own, or a method."""
+    for name in state:
+        data = isinstance(name, str) and name.isidentifier() and not name.startswith("__")
+        if not data or callable(getattr(cls, name, None)):
+            raise ModelFileError(f"the model file sets the attribute {name!r}, which is not data")
 
 
 def _get_state(value: Any) -> dict[str, Any]:
@@ -70,15 +91,28 @@ def _get_state(value: Any) -> dict[str, Any]:
 def _set_state(cls: Any, state: Any) -> Any:
     own = getattr(cls, "__from_nanwise_state__", None)
     try:
-        if own is not None:
-            return own(state)
-        return fill(cls(**state["params"]), state["learnt"])
+        refuse_names(cls, state)
+        refuse_names(cls, state.get("learnt", ()))
+        made = fill(cls(**state["params"]), state["learnt"]) if own is None else own(state)
     except ModelFileError:
         raise
-    except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
+    except (*BROKEN, RuntimeError) as error:
         raise ModelFileError(
             f"the model file holds a {cls.__name__} that cannot be brought back: {error}"
         ) from error
+    _refuse_misfits(made)
+    return made
+
+
+def _refuse_misfits(made: Any) -> None:
+    """What every model is asked for; else a changed file would end in an odd error much later."""
+    learnt, name = vars(made), type(made).__name__
+    classes = learnt.get("classes_", np.empty(0))
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1:
+        raise ModelFileError(f"the model file holds a {name} whose classes are not a list of them")
+    if "estimator_" in learnt and not hasattr(learnt["estimator_"], "predict"):
+        kind = type(learnt["estimator_"]).__name__
+        raise ModelFileError(f"the model file holds a {name} around a {kind}, which cannot predict")
 
 
 def _registry() -> Any:

@@ -316,3 +316,9 @@ def test_infer_task(y, task):
 def test_dates_are_no_target():
     with pytest.raises(DataError, match="date"):
         infer_task(pd.to_datetime(pd.Series(["2020-01-01", "2020-01-02"])))
+
+
+def test_dates_written_as_text_are_no_target():
+    with pytest.raises(DataError, match="date cannot be a target"):
+        infer_task(pd.Series(["2024-05-31", None, "2023-01-01T10:00"]))
+    assert infer_task(pd.Series(["2024-05-31", "soon"])) == "classification"

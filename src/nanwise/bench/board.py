@@ -8,6 +8,9 @@ share most of their training rows and their scores are therefore not independent
 * of the paired difference to the best simple baseline, with the variance of Nadeau and Bengio
   (*Inference for the generalization error*, Machine Learning 52, 2003), ``mean ± t · s · √(1/J +
   n_test/n_train)``, which corrects for the shared rows. In k folds ``n_test/n_train = 1/(k-1)``.
+
+Neither corrects for looking at many methods at once: the mean of the method that comes first is the
+largest of several noisy means, and new rows will on average be answered a little worse.
 """
 
 from __future__ import annotations

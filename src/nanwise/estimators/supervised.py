@@ -49,6 +49,12 @@ class NanClassifier(ClassifierMixin, NanNet):
     ----------
     history_ : list of dict
         One entry per epoch: ``epoch``, ``train_loss``, ``valid_loss``, ``lr``, ``seconds``.
+    n_iter_ : int
+        Number of epochs.
+    encoder_ : Encoder or None
+        For a data frame with columns that are not numbers: how they become numbers.
+    scaler_ : Scaler
+        Scaling of the columns, learnt on the training rows.
     treatment_ : Treatment
         The fitted treatment.
     net_ : torch Module
@@ -220,6 +226,12 @@ class NanRegressor(RegressorMixin, NanNet):
     ----------
     history_ : list of dict
         One entry per epoch: ``epoch``, ``train_loss``, ``valid_loss``, ``lr``, ``seconds``.
+    n_iter_ : int
+        Number of epochs.
+    encoder_ : Encoder or None
+        For a data frame with columns that are not numbers: how they become numbers.
+    scaler_ : Scaler
+        Scaling of the columns, learnt on the training rows.
     treatment_ : Treatment
         The fitted treatment.
     net_ : torch Module

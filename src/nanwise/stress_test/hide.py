@@ -18,7 +18,7 @@ def as_table(X: Any) -> Any:
     Whole numbers and booleans become float64, because they have no room for NaN; data frames and
     arrays of objects are kept.
     """
-    if is_frame(X):
+    if is_pandas(X):
         return X
     if hasattr(X, "tocsr") or hasattr(X, "lazy"):
         raise TypeError(
@@ -31,14 +31,14 @@ def as_table(X: Any) -> Any:
     return X if X.dtype.kind in "fO" else X.astype(np.float64)
 
 
-def is_frame(X: Any) -> bool:
+def is_pandas(X: Any) -> bool:
     """Whether ``X`` is a pandas data frame (pandas itself is not imported)."""
     return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def observed_cells(X: Any) -> np.ndarray:
     """Boolean (N, D), True where the table holds a value."""
-    if is_frame(X):
+    if is_pandas(X):
         return X.notna().to_numpy(dtype=bool)
     if X.dtype.kind == "f":
         return is_observed(X)
@@ -47,7 +47,7 @@ def observed_cells(X: Any) -> np.ndarray:
 
 def take(X: Any, rows: np.ndarray) -> Any:
     """The given rows, by position."""
-    return X.iloc[rows] if is_frame(X) else X[rows]
+    return X.iloc[rows] if is_pandas(X) else X[rows]
 
 
 def with_gaps(X: Any, held: np.ndarray) -> Any:
@@ -68,7 +68,7 @@ def with_gaps(X: Any, held: np.ndarray) -> Any:
     repeats, n_rows, n_columns = held.shape
     tall = take(X, np.tile(np.arange(n_rows), repeats))
     held = held.reshape(repeats * n_rows, n_columns)
-    if is_frame(X):
+    if is_pandas(X):
         return _frame_with_gaps(tall.reset_index(drop=True), held)
     if tall.dtype.kind == "O":
         tall[held] = None

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def make_optimizer(plan: Plan, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-    """The plan's optimizer; ``fused`` is the fastest form on CPU and GPU where it exists."""
+    """The plan's optimizer; ``fused`` is the fastest form on CPU and GPU where it exists.
+
+    Single numbers, such as a learnt exponent, are spared the weight decay: it keeps weights small,
+    and would pull a number towards 0 that has another home.
+    """
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
         "adam": (torch.optim.Adam, {"fused": True}),
         "adamw": (torch.optim.AdamW, {"fused": True}),
@@ -28,7 +32,11 @@ def make_optimizer(plan: Plan, parameters: Iterable[nn.Parameter]) -> torch.opti
     }
     kind, own = kinds[plan.optimizer]
     trained = [p for p in parameters if p.requires_grad]
-    return kind(trained, lr=plan.lr, weight_decay=plan.weight_decay, **own)
+    groups: list[dict[str, Any]] = [{"params": [p for p in trained if p.ndim > 0]}]
+    numbers = [p for p in trained if p.ndim == 0]
+    if numbers:
+        groups.append({"params": numbers, "weight_decay": 0.0})
+    return kind(groups, lr=plan.lr, weight_decay=plan.weight_decay, **own)
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:

@@ -179,6 +179,24 @@ def test_the_fused_optimizer_agrees_with_the_plain_one_in_any_memory_layout() ->
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+def test_weight_decay_shrinks_weights_and_spares_single_numbers() -> None:
+    class Scaled(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.power = nn.Parameter(torch.tensor(1.0))
+
+        def validation_step(self, batch: Any) -> tuple[Tensor, Tensor]:
+            # no gradient but from decay
+            return 0 * (self(batch[0]).sum() + self.power), torch.tensor(1)
+
+    net = Scaled()
+    before = net.first.weight.detach().clone()
+    plan = Plan(epochs=10, batch=None, lr=0.1, weight_decay=0.5, schedule=None)
+    train(net, rows(), plan, seed=1)
+    assert net.power == 1
+    torch.testing.assert_close(net.first.weight.detach(), before * 0.95**10)
+
+
 def test_schedules() -> None:
     rates = {}
     for schedule in (None, "cosine", "plateau", "onecycle"):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 KINDS = ("numeric", "categorical", "ordinal", "boolean", "date")
 MAX_LEVELS = 100
+MANY_ROWS = 50
 OTHER = "(other)"
 _ALONE = {"false", "true", "no", "yes"}
 
@@ -77,7 +78,7 @@ def infer_column(cells: pd.Series) -> tuple[Column, str | None]:
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return Column(name, "date"), None
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        return Column(name, "numeric"), None
+        return Column(name, "numeric"), _row_number(cells)
     codes, cells_ = parse.distinct(cells)
     kind = _kind_of([cells_[k] for k in parse.used(codes, cells_)])
     if kind != "categorical":
@@ -139,13 +140,23 @@ def _with_levels(column: Column, cells: pd.Series) -> tuple[Column, str | None]:
 
 
 def _many_levels(name: str, counts: dict[str, int], kept: int) -> str:
-    note = (
-        f"column {name!r} has {len(counts)} different texts: the {kept} most frequent are kept, "
-        f"the others are one level {OTHER!r}"
-    )
+    how = f"the {kept} most frequent are kept, the others are" if kept else "none twice, so all are"
+    note = f"column {name!r} has {len(counts)} different texts: {how} one level {OTHER!r}"
     if len(counts) > 0.5 * sum(counts.values()):
         note += '; it looks like an identifier or free text, consider "drop" in the schema'
     return note
+
+
+def _row_number(cells: pd.Series) -> str | None:
+    """A note if whole numbers follow each other nearly without a gap and none occurs twice."""
+    if cells.dtype.kind not in "iu" or len(cells) < MANY_ROWS or not cells.is_unique:
+        return None
+    if cells.isna().any() or int(cells.max()) - int(cells.min()) > 2 * len(cells):
+        return None
+    return (
+        f"column {cells.name!r} holds another whole number in every row, as an identifier or a "
+        'row number does; if it is one, "drop" it in the schema'
+    )
 
 
 def _ordered_levels(cells: pd.Series) -> tuple[str, ...]:

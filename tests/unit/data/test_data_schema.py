@@ -306,3 +306,22 @@ def test_what_is_no_table():
     with pytest.raises(DataError, match="differ in length"):
         as_frame({"a": [1], "b": [1, 2]})
     assert list(as_frame(pd.DataFrame({0: [1], 1: [2]})).columns) == ["0", "1"]
+
+
+def test_identifiers_are_told():
+    n = 120
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "id": rng.permutation(n) + 100_000,
+            "name": [f"N{k}" for k in range(n)],
+            "amount": rng.choice(10**6, n, replace=False),
+            "age": rng.integers(0, 90, n),
+            "x": np.arange(n) / 2,
+        }
+    )
+    notes = Schema.infer(frame).notes
+    assert [note.split()[1] for note in notes] == ["'id'", "'name'"]
+    assert "another whole number in every row" in notes[0]
+    assert "none twice, so all are one level" in notes[1]
+    assert Schema.infer(frame, {"id": "drop", "name": "drop"}).notes == ()

@@ -42,16 +42,19 @@ class Predictor:
         self.classes: list[Any] | None = None
         self.followed: list[int] = []
         self._call, self._votes = _choose(model, self.name)
+        # `predict` alone answers with values, even if those of several targets add up to 1.
+        self._may_give_probabilities = hasattr(model, "predict_proba") or not hasattr(
+            model, "predict"
+        )
 
     def first(self, X: Any, *, gaps: bool) -> np.ndarray:
         """Predict once at full information and learn what the outputs are."""
         answer = self(X, gaps=gaps)
         width = answer.shape[1]
         labels = getattr(self.model, "classes_", None)
-        looks = bool((answer >= 0).all() and np.allclose(answer.sum(axis=1), 1, atol=1e-3))
         if labels is not None and np.ndim(labels) == 1 and len(labels) == width:
             self.task, self.classes = "classification", list(labels)
-        elif width > 1 and looks:
+        elif width > 1 and self._may_give_probabilities and _are_probabilities(answer):
             self.task, self.classes = "classification", list(range(width))
         else:
             self.task = "regression"
@@ -125,6 +128,10 @@ def _choose(model: Any, name: str) -> tuple[Any, bool]:
     if callable(model):
         return model, False
     raise TypeError(f"{name} has neither predict_proba nor predict and is not callable")
+
+
+def _are_probabilities(answer: np.ndarray) -> bool:
+    return bool((answer >= 0).all() and np.allclose(answer.sum(axis=1), 1, atol=1e-3))
 
 
 def _no_gaps(name: str, reason: str) -> str:

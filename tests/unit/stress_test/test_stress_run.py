@@ -202,6 +202,20 @@ def test_scores_of_a_regressor_equal_those_of_scikit_learn(flowers):
     assert result.scores["RMSE"][0.1] > result.scores["RMSE"][1.0]
 
 
+def test_shares_of_a_whole_are_values_not_classes():
+    class Shares:
+        def predict(self, X):
+            first = 0.5 + 0.1 * np.tanh(np.nansum(X, axis=1))
+            return np.stack([first, 1 - first], axis=1)
+
+    X = rows(30)
+    y = Shares().predict(X)
+    result = stress(Shares(), X, y, shares=(1.0, 0.5), repeats=3)
+    assert result.facts["task"] == "regression"
+    assert result.scores["RMSE"][1.0] == 0
+    assert stress(lambda x: Shares().predict(x), X).facts["task"] == "classification"
+
+
 def test_an_own_metric_replaces_the_scores():
     def largest_error(y, prediction):
         return np.abs(y - prediction).max()

@@ -162,6 +162,5 @@ def _reproduce(page: dict[str, Any]) -> list[str]:
 
 
 def _cell(cell: dict[str, Any]) -> str:
-    if cell["error"]:
-        return f"failed: {cell['error']}"
-    return f"{cell['ours']} ({cell['published']}, {cell['verdict']})"
+    figures = f"{cell['ours']} ({cell['published']}, {cell['verdict']})"
+    return f"{figures}: {cell['error']}" if cell["error"] else figures

@@ -121,12 +121,12 @@ def test_a_figure_becomes_curves(table, monkeypatch):
     figure = replace(table, columns=columns, published={}, axis="copies")
     monkeypatch.setitem(papers._TABLES, table.id, figure)
     facts = reproduce("test/table", "smoke")
-    points = facts["curves"]["Zero"]
-    assert [(p["x"], p["mean"]) for p in points] == [
-        (1.0, pytest.approx(0.51)),
-        (10.0, pytest.approx(0.91)),
-    ]
-    assert facts["curves"]["Nobody"] == []
+    (chart,) = facts["curves"]
+    lines = {line["name"]: line for line in chart["series"]}
+    assert chart["x_label"] == "copies"
+    assert lines["Zero"]["x"] == [1.0, 10.0]
+    assert lines["Zero"]["y"] == pytest.approx([0.51, 0.91])
+    assert lines["Nobody"]["y"] == []
 
 
 def test_unknown_ids_and_scales(table):

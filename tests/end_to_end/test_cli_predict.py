@@ -196,3 +196,12 @@ def test_stress_of_any_function(tmp_path, monkeypatch):
     result = run("stress", "my_stress_model:total", "t.csv", "--repeats", 3)
     assert result.exit_code == 0, result.output
     assert "sparsity bias" in result.stdout
+
+
+def test_a_bar_is_shown_once_and_not_saved(tmp_path):
+    make_frame().to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "y", "-o", tmp_path / "m", *SMALL)
+    assert "5/5" in result.stderr
+    loaded = nanwise.load(tmp_path / "m")
+    assert "progress" not in loaded.params["plan"]
+    assert loaded.estimator_.plan.progress is False

@@ -22,11 +22,17 @@ def command(source: str, out: str | None) -> None:
     from nanwise.cli.files import output_folder
     from nanwise.report import write
 
-    path = Path(source) / FACTS if Path(source).is_dir() else Path(source)
+    path = _facts_in(Path(source)) if Path(source).is_dir() else Path(source)
     facts = read_facts(path)
     folder = output_folder(out or str(path.parent))
     written = write(facts, folder, name=path.stem)
     click.echo(f"report: {written['html']}")
+
+
+def _facts_in(folder: Path) -> Path:
+    """The facts in a folder: of a comparison, or else the only ones there are."""
+    there = sorted(folder.glob("*.json"))
+    return there[0] if len(there) == 1 else folder / FACTS
 
 
 def read_facts(path: Path) -> dict[str, Any]:

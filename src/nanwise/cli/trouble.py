@@ -6,6 +6,7 @@ With ``NANWISE_DEBUG=1`` every exception goes through with its traceback.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -112,7 +113,7 @@ def _stop_for(error: BaseException, ctx: click.Context | None) -> Stop | None:
         return None
     if isinstance(error, KeyboardInterrupt):
         return _interrupted(ctx)
-    return Stop(_what(error)) if isinstance(error, MENDABLE) else _defect(error)
+    return _mendable(error, ctx) if isinstance(error, MENDABLE) else _defect(error)
 
 
 def _usage(error: click.UsageError) -> Stop:
@@ -125,9 +126,15 @@ def _interrupted(ctx: click.Context | None) -> Stop:
     return Interrupted("interrupted", kept or "nothing was written")
 
 
+def _mendable(error: BaseException, ctx: click.Context | None) -> Stop:
+    """When the disk is full after an hour, it should be said that the hour is not lost."""
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return Stop(_what(error), ctx.meta.get(RESUME, "") if full and ctx else "")
+
+
 def _what(error: BaseException) -> str:
     if isinstance(error, OSError) and not isinstance(error, MissingExtra) and error.strerror:
-        name = f"{error.filename}: " if error.filename else ""
+        name = f"{error.filename}: " if error.filename else "a file cannot be read or written: "
         return one_line(f"{name}{error.strerror}")
     if isinstance(error, MemoryError):
         return one_line(f"not enough memory. {error}")

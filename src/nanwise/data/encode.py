@@ -69,8 +69,11 @@ class Encoder(TransformerMixin, BaseEstimator):
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         """As :meth:`transform`, for a frame that :meth:`Schema.check` has given back."""
         out = np.full((len(frame), len(self.feature_names_)), np.nan)
+        numeric = [column.kind == "numeric" for column in self.schema.columns]
+        starts = [group[0] for group, is_one in zip(self.groups_, numeric, strict=True) if is_one]
+        out[:, starts] = frame.loc[:, numeric].to_numpy(dtype=np.float64)
         for column, group in zip(self.schema.columns, self.groups_, strict=True):
-            if group:
+            if group and column.kind != "numeric":
                 out[:, group[0] : group[-1] + 1] = self._features(frame[column.name], column)
         return out
 
@@ -112,7 +115,7 @@ class Encoder(TransformerMixin, BaseEstimator):
     def _features(self, cells: pd.Series, column: Column) -> np.ndarray:
         if column.kind == "date":
             return parse.days(cells.to_numpy())[:, None]
-        if column.kind in ("numeric", "boolean"):
+        if column.kind == "boolean":
             return cells.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
         codes = cells.cat.codes.to_numpy()
         if column.kind == "ordinal" or not self.onehot:

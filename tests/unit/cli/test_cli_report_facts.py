@@ -1,6 +1,6 @@
 import pytest
 
-from nanwise.cli.report import read_facts
+from nanwise.cli.report import _facts_in, read_facts
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", "\x00\x01"])
@@ -21,3 +21,11 @@ def test_bytes_that_are_no_text(tmp_path):
 def test_a_missing_report_says_who_writes_it(tmp_path):
     with pytest.raises(ValueError, match="nanwise compare writes it"):
         read_facts(tmp_path / "report.json")
+
+
+def test_the_only_facts_in_a_folder_are_meant(tmp_path):
+    assert _facts_in(tmp_path).name == "report.json"
+    (tmp_path / "stress.json").touch()
+    assert _facts_in(tmp_path).name == "stress.json"
+    (tmp_path / "other.json").touch()
+    assert _facts_in(tmp_path).name == "report.json"

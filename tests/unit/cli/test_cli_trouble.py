@@ -1,3 +1,4 @@
+import errno
 import warnings
 
 import click
@@ -118,3 +119,16 @@ def test_warning_filters_are_restored():
 
 def test_one_line_cuts_talkative_libraries():
     assert len(one_line("x " * 5000)) == 600
+
+
+def test_a_full_disk_says_what_is_kept():
+    def work():
+        click.get_current_context().meta[RESUME] = "cells are kept in out"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    result = run(work)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        "error: a file cannot be read or written: No space left on device",
+        "cells are kept in out",
+    ]

@@ -45,6 +45,7 @@ def _compare(facts: dict[str, Any]) -> list[str]:
         _best(rows[0], facts),
         _other_winner(rows[0], facts),
         _against_baseline(rows[0], facts),
+        _luck(rows),
         _drift(rows[0]["method"], facts.get("stress") or {}),
         _failed(facts),
         _data(facts),
@@ -60,6 +61,16 @@ def _best(row: dict[str, Any], facts: dict[str, Any]) -> str:
     span = interval(row.get("low"), row.get("high"))
     span = f" (95 % interval {span})" if span else ""
     return f"{row['method']} is best: {_label(facts)} {number(row['mean'])}{span}."
+
+
+def _luck(rows: list[dict[str, Any]]) -> str:
+    """What a reader of leaderboards forgets."""
+    if len(rows) < 3:
+        return ""
+    return (
+        f"It was picked as the best of {len(rows)} on these very folds, so expect a little less "
+        "of it on new rows."
+    )
 
 
 def _other_winner(row: dict[str, Any], facts: dict[str, Any]) -> str:
@@ -155,6 +166,9 @@ def _score_loss(name: str, score: dict[str, Any], facts: dict[str, Any]) -> str:
 def _reproduce(facts: dict[str, Any]) -> list[str]:
     verdicts = [c.get("verdict") for r in facts.get("rows") or [] for c in r.get("cells") or []]
     done = [v for v in verdicts if v in ("within", "above", "below")]
+    ours = verdicts.count("not published")
+    if not done and ours:
+        return [f"{ours} figures were measured; the paper shows them as a plot, without numbers."]
     if not done:
         return ["Nothing was measured yet."]
     worse = "below" if higher_is_better(facts) else "above"

@@ -167,7 +167,8 @@ def test_wide_tables_are_cut_and_say_so(compare_facts):
 
 
 def test_story_of_a_comparison(compare_facts):
-    best, gap, drift, failed, data = story_of(compare_facts)
+    best, gap, luck, drift, failed, data = story_of(compare_facts)
+    assert "best of" in luck
     assert best == "sparsity_norm is best: AUROC 0.842 (95 % interval 0.824 to 0.860)."
     assert gap.startswith("That is 0.032 better than the best simple baseline, mean")
     assert gap.endswith("more than chance explains.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nanwise.cli.files import Table
 
 
-@click.command("compare")
+@click.command("compare", short_help="Rank every method on DATA by cross-validation.")
 @click.argument("data")
 @options.target
 @options.task

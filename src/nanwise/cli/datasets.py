@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 
-@click.command("datasets")
+@click.command("datasets", short_help="List the data sets, or write one to a file.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option("-o", "--out", help="Write the set called NAME to this file (CSV, TSV, Parquet).")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nanwise.registry import Method
 
 
-@click.command("methods")
+@click.command("methods", short_help="List the methods, or describe one.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def command(name: str | None, as_json: bool) -> None:

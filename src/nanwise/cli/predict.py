@@ -13,6 +13,9 @@ from nanwise.cli import options
 if TYPE_CHECKING:
     import pandas as pd
 
+#: rows of a chunk, and cells of a chunk of a wide table (80 MB of numbers)
+ROWS, CELLS = 50_000, 10_000_000
+
 
 @click.command("predict")
 @click.argument("model")
@@ -28,9 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--chunk-rows",
     type=click.IntRange(min=1),
-    default=50_000,
-    show_default=True,
-    help="Rows in memory at once.",
+    help="Rows in memory at once.  [default: 50000, fewer for wide tables]",
 )
 @options.quiet
 def command(
@@ -39,7 +40,7 @@ def command(
     out: str,
     proba: bool,
     keep: tuple[str, ...],
-    chunk_rows: int,
+    chunk_rows: int | None,
     quiet: bool,
 ) -> None:
     """Predict every row of the file DATA with the saved MODEL.
@@ -55,7 +56,8 @@ def command(
     file = output_file(out, [Path(data)])
     predictor = Predictor(open_saved(model), proba, keep)
     with TableWriter(file) as writer:
-        chunks = read_chunks(data, rows=chunk_rows, numeric=predictor.numeric)
+        rows = chunk_rows or predictor.chunk_rows
+        chunks = read_chunks(data, rows=rows, numeric=predictor.numeric)
         for answer in predictor.answers(chunks, quiet):
             writer.write(answer)
     for note in predictor.notes:
@@ -92,6 +94,13 @@ class Predictor:
         schema = getattr(self.model, "schema_", None)
         columns = schema.columns if schema is not None else ()
         return {c.name for c in columns if c.kind == "numeric"} - set(self.keep)
+
+    @property
+    def chunk_rows(self) -> int:
+        """As many rows as fit well into memory."""
+        schema = getattr(self.model, "schema_", None)
+        width = len(schema.columns) if schema is not None else 1
+        return max(1, min(ROWS, CELLS // max(1, width)))
 
     def answers(self, chunks: Iterable[pd.DataFrame], quiet: bool) -> Iterable[pd.DataFrame]:
         """One frame of predictions for each chunk."""

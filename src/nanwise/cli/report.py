@@ -11,7 +11,7 @@ import click
 FACTS = "report.json"
 
 
-@click.command("report")
+@click.command("report", short_help="Write a report again from its facts.")
 @click.argument("source", metavar="DIR|report.json")
 @click.option("-o", "--out", metavar="DIR", help="Folder to write to instead of the one read.")
 def command(source: str, out: str | None) -> None:

@@ -12,7 +12,7 @@ SCALES = ("smoke", "laptop", "paper")
 SIGNS = {"within": "=", "above": "↑", "below": "↓"}
 
 
-@click.command("reproduce")
+@click.command("reproduce", short_help="Compute a published table again.")
 @click.argument("table", metavar="[ID]", required=False)
 @click.option(
     "--scale",

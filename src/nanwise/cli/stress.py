@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.command("stress")
+@click.command("stress", short_help="Does hiding values alone move the predictions?")
 @click.argument("model")
 @click.argument("data")
 @click.option("--target", metavar="COLUMN", help="True answers; a saved model knows its own.")

@@ -70,3 +70,15 @@ def test_probabilities_need_classes():
     with pytest.raises(ValueError, match="numbers, not classes"):
         Predictor(Numbers(), proba=True)
     assert list(Predictor(Numbers())(chunk())["prediction"]) == [0, 0]
+
+
+def test_chunks_of_wide_tables_have_fewer_rows():
+    wide = Model()
+    wide.schema_ = Schema(tuple(Column(f"x{k}", "numeric") for k in range(10_000)))
+    assert Predictor(wide).chunk_rows == 1000
+    assert Predictor(Model()).chunk_rows == 50_000
+
+
+def test_columns_that_are_carried_over_are_not_read_as_numbers():
+    assert Predictor(Model()).numeric == {"a"}
+    assert Predictor(Model(), keep=["a"]).numeric == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -79,18 +80,27 @@ def _refuse_unknown(name: str) -> None:
 def _tell(facts: dict[str, Any]) -> None:
     """Rows and columns as printed in the paper; the published figure stands in brackets."""
     from nanwise.cli import show
-    from nanwise.cli.leaderboard import places
     from nanwise.cli.trouble import warn
 
     cells = [cell for row in facts["rows"] for cell in row["cells"]]
-    digits = places(f["mean"] for c in cells for f in (c["ours"], c["published"]) if f)
-    rows = ([row["name"], *(_cell(c, digits) for c in row["cells"])] for row in facts["rows"])
+    columns = zip(*(row["cells"] for row in facts["rows"]), strict=True)
+    digits = [_digits(column) for column in columns]
+    rows = ([row["name"], *map(_cell, row["cells"], digits)] for row in facts["rows"])
     show.table(
         ["", *facts["columns"]], rows, title=f"{facts['title']} ({facts['metric']['label']})"
     )
     click.echo("ours ± 95 % (published); = within the published interval, ↑ above, ↓ below")
+    if facts.get("scale") == "smoke":
+        click.echo("smoke scale shows that it runs; its figures are not to be compared")
     for line in dict.fromkeys(cell["error"] for cell in cells if cell["error"]):
         warn(line)
+
+
+def _digits(cells: Iterable[dict[str, Any]]) -> int:
+    """Decimals of one column: data sets differ in the size of their errors."""
+    from nanwise.cli.leaderboard import places
+
+    return places(f["mean"] for c in cells for f in (c["ours"], c["published"]) if f)
 
 
 def _cell(cell: dict[str, Any], digits: int) -> str:

@@ -50,13 +50,13 @@ def make_sides(rows: int, epochs: int, threads: int) -> dict[str, Callable[[], o
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
     X32 = X.astype(np.float32)
     theirs = MLPClassifier((256, 256), batch_size=200, max_iter=epochs, random_state=0)
-    plan = Plan(epochs=epochs, batch=200, validation=None)
-    ours = NanClassifier("zero", hidden=(256, 256), plan=plan, random_state=0)
+    plan = Plan(epochs=epochs, batch=200, optimizer="adam", weight_decay=0.0, schedule=None)
+    ours = NanClassifier("zero", dropout=0.0, plan=plan, random_state=0)
     # The first small fit pays for imports, which are no part of an epoch.
     ours.fit(X[:500], y[:500])
     gaps = X.copy()
     gaps[rng.random(X.shape) < 0.3] = np.nan
-    sn = NanClassifier("sparsity_norm", hidden=(256, 256), plan=plan, random_state=0)
+    sn = NanClassifier("sparsity_norm", dropout=0.0, plan=plan, random_state=0)
     return {
         "scikit-learn, float64": lambda: theirs.fit(X, y),
         "scikit-learn, float32": lambda: theirs.fit(X32, y),

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from nanwise.estimators.inputs import read_features, warn_about_gaps
 from nanwise.estimators.scale import SCALES, Scaler
 from nanwise.estimators.targets import read_weight
+from nanwise.estimators.treatment import Treatment
 from nanwise.estimators.wrapped import resolve
 from nanwise.missing import observe
 from nanwise.train.checks import number, one_of, whole
@@ -203,13 +204,19 @@ class NanNet(BaseEstimator):
         return DenseSource(values, observed, target, weight, precision)
 
     def _build(self) -> Any:
-        from nanwise.nets.mlp import MLP
         from nanwise.nets.table_net import TableNet
 
         layer: Any = self.treatment_.layer(self.n_prepared_)
+        body = self._body(layer.out_features)
+        net = TableNet(layer, body, self._loss())
+        return net.double() if self._plan().precision == "float64" else net
+
+    def _body(self, n_in: int) -> Any:
+        from nanwise.nets.mlp import MLP
+
         hidden = tuple(self.hidden)
-        body = MLP(
-            layer.out_features,
+        return MLP(
+            n_in,
             hidden,
             self._n_out(),
             activation=self.activation,
@@ -217,8 +224,6 @@ class NanNet(BaseEstimator):
             norm=self.treatment_.norm(hidden[0]) if hidden else None,
             members=self.members,
         )
-        net = TableNet(layer, body, self._loss())
-        return net.double() if self._plan().precision == "float64" else net
 
     def _plan(self) -> Any:
         return Plan() if self.plan is None else self.plan
@@ -292,6 +297,22 @@ class NanNet(BaseEstimator):
         estimator = cls(**state["params"])
         for name, value in state["learnt"].items():
             setattr(estimator, name, value)
+        estimator._check_learnt(state["weights"])
         estimator.net_ = estimator._build().eval()
         estimator.net_.load_state_dict(state["weights"])
         return estimator
+
+    def _check_learnt(self, weights: dict[str, Any]) -> None:
+        """Refuse a state whose parts do not belong together, before memory is taken for it."""
+        import torch
+
+        if not isinstance(self.scaler_, Scaler) or not isinstance(self.treatment_, Treatment):
+            raise ValueError("scaler_ or treatment_ is not what its name says")
+        if len(getattr(self, "classes_", (0, 1))) < 2:
+            raise ValueError("classes_ has fewer than two classes")
+        layer: Any = self.treatment_.layer(self.n_prepared_)
+        n_in = layer.out_features
+        with torch.device("meta"):
+            expected = {f"body.{k}": v.shape for k, v in self._body(n_in).state_dict().items()}
+        if expected != {k: v.shape for k, v in weights.items() if k.startswith("body.")}:
+            raise ValueError("the weights do not fit the network that the parameters describe")

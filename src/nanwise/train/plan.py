@@ -107,8 +107,8 @@ class Plan(BaseEstimator):
             )
 
     def __nanwise_state__(self) -> dict[str, Any]:
-        # the folder belongs to the machine that trained: a loaded model must not write there
-        return self.get_params(deep=False) | {"checkpoint": None}
+        # folder and progress bar belong to the run that trained, not to the model
+        return self.get_params(deep=False) | {"checkpoint": None, "progress": False}
 
     @classmethod
     def __from_nanwise_state__(cls, state: dict[str, Any]) -> Plan:

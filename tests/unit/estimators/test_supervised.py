@@ -323,3 +323,19 @@ def test_any_pattern_of_gaps_is_answered_and_rows_do_not_meet(X, gaps):
     assert np.isfinite(p).all()
     np.testing.assert_allclose(model.predict_proba(X[1:3]), p[1:3], atol=1e-9)
     np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("params", "hidden", (10**6, 10**6)),
+        ("params", "members", 10**6),
+        ("learnt", "scaler_", None),
+        ("learnt", "classes_", np.array([1])),
+    ],
+)
+def test_a_state_whose_parts_do_not_fit_is_refused_before_memory_is_taken(rows, part, name, value):
+    state = NanClassifier(**TINY).fit(*rows).__nanwise_state__()
+    state[part][name] = value
+    with pytest.raises(ValueError):
+        NanClassifier.__from_nanwise_state__(state)

@@ -4,10 +4,10 @@ Ten tables with gaps (five real, five with 20 or 50 % of the cells hidden comple
 five stratified 80/20 splits, AUROC on the test part. Rivals with their default settings:
 HistGradientBoosting, LightGBM, mean + logistic regression, and mean, mean + indicator, iterative
 and k-NN imputation before scikit-learn's MLPClassifier. Ours: NanClassifier; treatment, scaling and
-number of epochs are chosen on the training part alone by AUROC (three inner folds; one hold-out of
-20 % above 2,000 rows), among the same candidates for all tables; then 4 members are trained on
-the whole training part. The candidates were drawn up after looking at these tables, so the figures
-are not blind.
+number of epochs are chosen on the training part alone by AUROC (three inner folds; above 2,000 rows
+one hold-out of 20 %; on at most 6,000 rows, which concerns credit), among the same candidates for
+all tables; then 4 members are trained on the whole training part. The candidates were drawn up
+after looking at these tables, so the figures are not blind.
 
 The verdict says "reached" when our mean is at least the best rival's mean minus the half-width of
 that rival's own 95 % interval (Student t over the five splits). The last column is our mean minus
@@ -54,6 +54,7 @@ CANDIDATES = [
 ]
 MEMBERS = 4
 LARGE = 2000
+SEARCH_ROWS = 6000
 SPLITS = 5
 
 
@@ -99,7 +100,8 @@ def fit_ours(X: np.ndarray, y: np.ndarray) -> tuple:
     if len(y) > LARGE:
         inner = StratifiedShuffleSplit(1, test_size=0.2, random_state=0)
     base = NanClassifier(plan=Plan(), random_state=0)
-    search = GridSearchCV(base, CANDIDATES, scoring="roc_auc", cv=inner, refit=False).fit(X, y)
+    search = GridSearchCV(base, CANDIDATES, scoring="roc_auc", cv=inner, refit=False)
+    search.fit(X[:SEARCH_ROWS], y[:SEARCH_ROWS])
     model = clone(base).set_params(members=MEMBERS, **search.best_params_).fit(X, y)
     return model, search.best_params_
 

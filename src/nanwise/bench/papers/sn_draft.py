@@ -38,12 +38,16 @@ NUMBERS = {"Boston": "boston", "Diabetes": "diabetes", "California": "california
 CLASSES = {"Iris": "iris", "Cancer": "breast", "Wine": "wine"}
 SETS = {**NUMBERS, **CLASSES}
 SN = {"w/o SN": "zero", "w/ SN": "sparsity_norm"}
+#: Sparsity normalisation of the draft: K' = 1, but for extremely deep networks (Section 4).
+OWN_PARAMS: dict[str, dict[str, Any]] = {"sparsity_norm": {"gaps__K": 1.0}}
 
 NOTES = (
     "After the draft: features scaled to [0, 1] and copied r times, then 20 % of the cells hidden "
     "in one half of the rows and 80 % in the other; 3 hidden layers of 100 ReLU units; training : "
     "validation : test rows 3 : 1 : 1. Optimiser, learning rate, batches, epochs and the number of "
     "runs are not published; ours are in the settings.",
+    "Sparsity normalisation with K' = 1, as Section 4 of the draft has it but for extremely deep "
+    "networks. With K = mean count, as in the later paper, Iris stays at an error of 0.31.",
     "Targets of regressions are left in their own unit, as the draft scales inputs only. That "
     "matters: with a standardised target, as NanRegressor has it, zero imputation does not break "
     "down on Boston and Diabetes (r = 100, RMSE about 6.7 and 63, in two runs).",
@@ -56,9 +60,13 @@ def _error_of(name: str) -> str:
     return "rmse" if name in NUMBERS else "error"
 
 
+def _row(name: str, method: str, **facts: Any) -> Heading:
+    return Heading(name, method=method, params=OWN_PARAMS.get(method, {}), **facts)
+
+
 def _error_rows(names: tuple[str, ...], mean_predictor: bool = False) -> tuple[Heading, ...]:
     rows = [
-        Heading(f"{name} {label}", dataset=SETS[name], method=method, score=_error_of(name))
+        _row(f"{name} {label}", dataset=SETS[name], method=method, score=_error_of(name))
         for name in names
         for label, method in SN.items()
     ]
@@ -75,7 +83,7 @@ def _error_rows(names: tuple[str, ...], mean_predictor: bool = False) -> tuple[H
 def _output_rows() -> tuple[Heading, ...]:
     groups = {"dense": "output_0", "sparse": "output_1"}
     return tuple(
-        Heading(f"{name} {label}, {group} group", dataset=data, method=method, score=score)
+        _row(f"{name} {label}, {group} group", dataset=data, method=method, score=score)
         for name, data in SETS.items()
         for label, method in SN.items()
         for group, score in groups.items()
@@ -87,7 +95,7 @@ ROWS_5 = (
     Heading("Mean imputation", method="mean"),
     Heading("Observation indicator", method="observation_indicator"),
     Heading("Missing indicator", method="missing_indicator"),
-    Heading("Sparsity normalization", method="sparsity_norm"),
+    _row("Sparsity normalization", method="sparsity_norm"),
 )
 
 COMMON: dict[str, Any] = {

@@ -138,6 +138,11 @@ def learning(curves: dict[str, Any]) -> list[Figure]:
     return [_learning(method, epochs) for method, epochs in curves.items() if epochs]
 
 
+def validated(curves: dict[str, Any]) -> bool:
+    """Whether any method was trained beside validation rows."""
+    return any(is_number(e.get("valid_loss")) for epochs in curves.values() for e in epochs or ())
+
+
 def _learning(method: str, epochs: list[dict[str, Any]]) -> Figure:
     x = [e.get("epoch") for e in epochs]
     series: list[dict[str, Any]] = [
@@ -148,7 +153,7 @@ def _learning(method: str, epochs: list[dict[str, Any]]) -> Figure:
     picture = svg.lines(
         series,
         title=f"Learning curve of {method}",
-        desc="Loss on training and validation rows against the epoch.",
+        desc=f"Loss on {' and '.join(s['name'] for s in series)} rows against the epoch.",
         x_label="epoch",
         y_label="loss",
         size=svg.SMALL,

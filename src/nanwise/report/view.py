@@ -80,6 +80,7 @@ def _compare(facts: dict[str, Any]) -> dict[str, Any]:
         "stress_figures": drift_figures.stress_overview(stress, facts),
         "stress_details": [(m, drift_figures.stress(s, m)) for m, s in stress.items()],
         "curve_figures": figures.learning(facts.get("curves") or {}),
+        "validated": figures.validated(facts.get("curves") or {}),
         "winner": _winner(facts.get("winner")),
         "winner_params": pairs((facts.get("winner") or {}).get("params")),
         "failures": _failures(facts.get("failures") or []),

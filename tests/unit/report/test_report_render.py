@@ -295,3 +295,14 @@ def test_unknown_kinds_are_refused_before_anything_is_written(tmp_path, stress_f
 
 def test_the_same_facts_give_the_same_text(any_facts):
     assert render(any_facts) == render(copy.deepcopy(any_facts))
+
+
+def test_learning_curves_speak_of_validation_only_where_there_was_some(compare_facts):
+    assert "on validation rows" in render(compare_facts, "html")
+    curves = {
+        method: [{**epoch, "valid_loss": None} for epoch in epochs]
+        for method, epochs in compare_facts["curves"].items()
+    }
+    page = render({**compare_facts, "curves": curves}, "html")
+    assert "validation rows" not in page
+    assert "No rows were put aside" in page

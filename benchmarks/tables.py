@@ -28,7 +28,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import stats
 from sklearn.base import clone
-from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 
@@ -71,6 +70,7 @@ def load(name: str, share: float) -> tuple[np.ndarray, np.ndarray]:
 def rivals() -> dict:
     from lightgbm import LGBMClassifier
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401, here for the workers too
     from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier

@@ -58,7 +58,8 @@ def sparsity_norm(
         number = x.counts().to(x.values.dtype)
         return x._replace(values=x.values * x.spread(_scale(number, K, power)))
     values, present = split(x, observed)
-    return values * _scale(counts(present), K, power).to(values.dtype)
+    scale = _scale(counts(present), K, power).to(values.dtype)
+    return values * scale
 
 
 def sn_linear(

@@ -1,0 +1,1 @@
+"""Gaussian vectors with gaps: moments from incomplete rows, conditional expectations, tests."""

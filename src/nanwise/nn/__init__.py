@@ -6,6 +6,8 @@ Loads torch and numpy only.
 from nanwise.nn import functional
 from nanwise.nn.fill import Constant, Indicator, Plain, Rate, Zero
 from nanwise.nn.masked import Masked
+from nanwise.nn.neumiss import NeuMiss
+from nanwise.nn.neumiss_block import NeuMissBlock
 from nanwise.nn.sn_dropout import SNDropout
 from nanwise.nn.sn_linear import SNLinear
 from nanwise.nn.sparse import Affine, Rows, rows_linear
@@ -16,6 +18,8 @@ __all__ = [
     "Constant",
     "Indicator",
     "Masked",
+    "NeuMiss",
+    "NeuMissBlock",
     "Plain",
     "Rate",
     "Rows",

@@ -1,13 +1,11 @@
-"""What the classifier and the regressor share: from rows to a trained network and back."""
+"""What all estimators around a network share: from rows to a trained network and back."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from scipy import sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,42 +13,26 @@ from sklearn.utils.validation import check_is_fitted
 from nanwise.estimators.inputs import read_features, warn_about_gaps
 from nanwise.estimators.scale import SCALES, Scaler
 from nanwise.estimators.targets import read_weight
-from nanwise.estimators.treatment import Treatment
-from nanwise.estimators.wrapped import resolve
 from nanwise.missing import observe
-from nanwise.train.checks import number, one_of, whole
+from nanwise.train.checks import one_of
 from nanwise.train.plan import Plan
 
 PREDICT_ROWS = 4096
 
 
-class NanNet(BaseEstimator):
-    """Base of :class:`NanClassifier` and :class:`NanRegressor`; not used by itself."""
+class NetEstimator(BaseEstimator):
+    """Base of every estimator around a network; not used by itself.
 
-    def __init__(
-        self,
-        gaps: Any = "sparsity_norm",
-        hidden: tuple[int, ...] = (256, 256),
-        *,
-        activation: str = "relu",
-        dropout: float = 0.2,
-        members: int = 1,
-        scale: str | None = "standard",
-        sparse: str | None = None,
-        plan: Any = None,
-        device: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.gaps = gaps
-        self.hidden = hidden
-        self.activation = activation
-        self.dropout = dropout
-        self.members = members
-        self.scale = scale
-        self.sparse = sparse
-        self.plan = plan
-        self.device = device
-        self.random_state = random_state
+    It reads rows and targets, scales, runs the training loop, answers, and gives and takes its
+    state. A subclass stores ``scale``, ``plan``, ``device`` and ``random_state`` among its
+    parameters and says what the network is (:meth:`_network`); one of the classes in
+    :mod:`nanwise.estimators.tasks` says what the target is.
+    """
+
+    scale: Any
+    plan: Any
+    device: Any
+    random_state: Any
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -81,19 +63,7 @@ class NanNet(BaseEstimator):
 
     def _check_settings(self) -> None:
         """Refuse what cannot be used before any data is looked at."""
-        from nanwise.nets.mlp import ACTIVATIONS
-
-        if isinstance(self.hidden, str) or not isinstance(self.hidden, Collection):
-            raise TypeError(
-                f"hidden must be a sequence of widths such as (256, 256), got {self.hidden!r}"
-            )
-        for width in self.hidden:
-            whole("each width in hidden", width)
-        one_of("activation", self.activation, ACTIVATIONS)
-        number("dropout", self.dropout, least=0.0, below=1.0)
-        whole("members", self.members)
         one_of("scale", self.scale, SCALES)
-        one_of("sparse", self.sparse, (None, "stored"))
         if not (self.plan is None or isinstance(self.plan, Plan)):
             raise TypeError(f"plan must be a Plan, as in Plan(epochs=100), got {self.plan!r}")
         self._plan().validate()
@@ -127,6 +97,7 @@ class NanNet(BaseEstimator):
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             self.net_ = self._build()
+        self._start(self.net_, source)
         self.history_ = train(
             self.net_,
             source,
@@ -159,7 +130,7 @@ class NanNet(BaseEstimator):
     def _sources(
         self, X: Any, y: np.ndarray, weight: np.ndarray | None, rows: Any, valid: Any
     ) -> tuple[Any, Any]:
-        """Learn scaling and treatment on the training rows; give the loop its two sources."""
+        """Learn from the training rows what comes before the network; the loop's two sources."""
         part = None if weight is None else weight[rows]
         features = self._learn_features(X[rows], part)
         self._learn_target(y[rows], part)
@@ -170,63 +141,43 @@ class NanNet(BaseEstimator):
         return source, self._source(self._features(X[valid]), y[valid], part)
 
     def _learn_features(self, X: Any, weight: np.ndarray | None) -> Any:
-        self.scaler_ = Scaler(self.scale)
-        self.treatment_ = resolve(self.gaps)
-        if sp.issparse(X):
-            if not self.treatment_.sparse:
-                raise ValueError(
-                    f"gaps={self.gaps!r} cannot work on sparse rows; use one of the treatments "
-                    "that `nanwise methods` marks as sparse, or pass dense rows with NaN"
-                )
-            self.scaler_.fit_sparse(X, weight)
-            counts = np.diff(X.indptr)
-            self.treatment_.fit_counts(counts, X.shape[1], weight)
-        else:
-            self.scaler_.fit(X, weight)
-            self.treatment_.fit(*observe(self.scaler_.transform(X)), weight)
-        features = self._features(X)
-        self.n_prepared_ = int((features if sp.issparse(features) else features[0]).shape[1])
-        return features
+        """Learn how rows are prepared; the prepared training rows."""
+        self.scaler_ = Scaler(self.scale).fit(X, weight)
+        return self._features(X)
 
     def _features(self, X: Any) -> Any:
-        if sp.issparse(X):
-            return self.scaler_.transform_sparse(X)
-        return self.treatment_.prepare(*observe(self.scaler_.transform(X)))
+        """Rows as the network takes them: values and where they are."""
+        return observe(self.scaler_.transform(X))
 
     def _source(self, features: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
-        from nanwise.estimators.sources import DenseSource, SparseSource
+        from nanwise.estimators.sources import DenseSource
 
-        target = self._target_tensor(y)
-        precision = self._plan().precision
-        if sp.issparse(features):
-            return SparseSource(features, target, weight, precision)
         values, observed = features
-        return DenseSource(values, observed, target, weight, precision)
+        target = self._target_tensor(y)
+        return DenseSource(values, observed, target, weight, self._plan().precision)
 
     def _build(self) -> Any:
-        from nanwise.nets.table_net import TableNet
-
-        layer: Any = self.treatment_.layer(self.n_prepared_)
-        body = self._body(layer.out_features)
-        net = TableNet(layer, body, self._loss())
+        net = self._network()
         return net.double() if self._plan().precision == "float64" else net
 
-    def _body(self, n_in: int) -> Any:
-        from nanwise.nets.mlp import MLP
+    def _network(self) -> Any:
+        """The untrained network: a :class:`nanwise.train.loop.Trainable`."""
+        raise NotImplementedError(f"{type(self).__name__} has no network")
 
-        hidden = tuple(self.hidden)
-        return MLP(
-            n_in,
-            hidden,
-            self._n_out(),
-            activation=self.activation,
-            dropout=self.dropout,
-            norm=self.treatment_.norm(hidden[0]) if hidden else None,
-            members=self.members,
-        )
+    def _start(self, net: Any, source: Any) -> None:
+        """Called once between building and training: set weights from the training rows.
 
-    def _plan(self) -> Any:
-        return Plan() if self.plan is None else self.plan
+        ``source`` is what the loop trains on; a dense one has ``values``, ``observed``, ``target``
+        and ``weight`` (None: all equal), tensors in the precision of the plan.
+        """
+
+    def _plan(self) -> Plan:
+        return self._default_plan() if self.plan is None else self.plan
+
+    @staticmethod
+    def _default_plan() -> Plan:
+        """What ``plan=None`` stands for."""
+        return Plan()
 
     def _names(self) -> list[str] | None:
         if self.encoder_ is not None:
@@ -255,24 +206,14 @@ class NanNet(BaseEstimator):
     def _forward(net: Any, features: Any) -> Any:
         import torch
 
-        if sp.issparse(features):
-            from nanwise.nn.sparse import Rows
-
-            return net(Rows.from_scipy(features, dtype=torch.float64), None)
         values, observed = features
         return net(torch.as_tensor(values, dtype=torch.float64), torch.as_tensor(observed))
 
     def set_params(self, **params: Any) -> Any:
-        """As in scikit-learn.
-
-        ``plan__lr=...`` also works while ``plan`` is None, ``gaps__power=...`` while ``gaps`` is
-        the name of a treatment.
-        """
-        for name, make in (("plan", lambda _: Plan()), ("gaps", resolve)):
-            given = params.get(name, getattr(self, name))
-            nested = any(key.startswith(f"{name}__") for key in params)
-            if nested and (given is None or isinstance(given, str)):
-                params[name] = make(given)
+        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
+        nested = any(key.startswith("plan__") for key in params)
+        if nested and params.get("plan", self.plan) is None:
+            params["plan"] = self._default_plan()
         return super().set_params(**params)
 
     # -- scikit-learn and saving -----------------------------------------------------------------
@@ -280,7 +221,6 @@ class NanNet(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = self.sparse == "stored"
         return tags
 
     def __nanwise_state__(self) -> dict[str, Any]:
@@ -304,15 +244,7 @@ class NanNet(BaseEstimator):
 
     def _check_learnt(self, weights: dict[str, Any]) -> None:
         """Refuse a state whose parts do not belong together, before memory is taken for it."""
-        import torch
-
-        if not isinstance(self.scaler_, Scaler) or not isinstance(self.treatment_, Treatment):
-            raise ValueError("scaler_ or treatment_ is not what its name says")
+        if not isinstance(self.scaler_, Scaler):
+            raise ValueError("scaler_ is not what its name says")
         if len(getattr(self, "classes_", (0, 1))) < 2:
             raise ValueError("classes_ has fewer than two classes")
-        layer: Any = self.treatment_.layer(self.n_prepared_)
-        n_in = layer.out_features
-        with torch.device("meta"):
-            expected = {f"body.{k}": v.shape for k, v in self._body(n_in).state_dict().items()}
-        if expected != {k: v.shape for k, v in weights.items() if k.startswith("body.")}:
-            raise ValueError("the weights do not fit the network that the parameters describe")

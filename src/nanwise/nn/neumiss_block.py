@@ -101,8 +101,9 @@ class NeuMissBlock(nn.Module):
         values, present = split(x, observed)
         check_width("x", values, self.out_features)
         h = residual = torch.addcmul(values, present, self.mean, value=-1)
-        for _ in range(self.depth):
-            h = torch.addcmul(residual, F.linear(h, self.weight), present)
+        if self.weight is not None:
+            for _ in range(self.depth):
+                h = torch.addcmul(residual, F.linear(h, self.weight), present)
         return h
 
     def extra_repr(self) -> str:

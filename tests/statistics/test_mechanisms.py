@@ -6,10 +6,20 @@ Bounds are four standard errors: a right mechanism fails one check in about 16,0
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy.optimize import brentq
+from scipy.special import expit, ndtr
 from sklearn.linear_model import LogisticRegression
 
-from nanwise.data.ampute import MECHANISMS, ODDS, STRENGTH, ampute, groups, held_cells, replicate
+from nanwise.data.ampute import (
+    CENTRE,
+    MECHANISMS,
+    ODDS,
+    STRENGTH,
+    ampute,
+    groups,
+    held_cells,
+    replicate,
+)
 
 N, D = 20_000, 5
 
@@ -104,11 +114,47 @@ def test_mnar_depends_on_the_own_value_as_declared(X):
             assert abs(held[inside, j].mean() - expected) < bound(expected, inside.sum())
 
 
-def test_mnar_depends_on_nothing_but_the_own_value(X):
-    held = held_cells(X, 0.4, "mnar", random_state=7)
+def bump(z, t):
+    return np.exp(-((z - CENTRE) ** 2) / (2 * np.exp(t)))
+
+
+def rising(z, b):
+    return ndtr(z + b)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "curve"), [("gaussian_self_masking", bump), ("probit_self_masking", rising)]
+)
+@pytest.mark.parametrize("share", [0.05, 0.4, 0.9])
+def test_self_masking_as_declared(X, mechanism, curve, share):
+    """Rates in bands of probability, with the free constant solved for here once more."""
+    held = held_cells(X, share, mechanism, random_state=12)
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for j in range(D):
+        constant = brentq(lambda c, x=z[:, j]: curve(x, c).mean() - share, -20, 20)
+        p = curve(z[:, j], constant)
+        for low in np.arange(0, 1, 0.2):
+            inside = (p >= low) & (p < low + 0.2)
+            if inside.sum() > 50:
+                expected = p[inside].mean()
+                assert abs(held[inside, j].mean() - expected) < bound(expected, inside.sum())
+
+
+def test_a_bump_over_many_equal_values_keeps_the_share():
+    """A fifth of the cells lies at the centre of the bump, and half of those are to be hidden."""
+    x = np.r_[np.zeros(4 * N), np.ones(N)][:, None]
+    held = held_cells(x, 0.1, "gaussian_self_masking", random_state=13)
+    assert abs(held.mean() - 0.1) < bound(0.1, 5 * N)
+    assert not held[: 4 * N].any()
+
+
+@pytest.mark.parametrize("mechanism", ["mnar", "gaussian_self_masking", "probit_self_masking"])
+def test_self_masking_depends_on_nothing_but_the_own_value(X, mechanism):
+    held = held_cells(X, 0.4, mechanism, random_state=7)
     other = X.copy()
     other[:, 1:] = np.random.default_rng(8).normal(size=(N, D - 1))
-    np.testing.assert_array_equal(held_cells(other, 0.4, "mnar", random_state=7)[:, 0], held[:, 0])
+    again = held_cells(other, 0.4, mechanism, random_state=7)
+    np.testing.assert_array_equal(again[:, 0], held[:, 0])
 
 
 @pytest.mark.parametrize("share", [0.2, 0.3, 0.6])

@@ -20,9 +20,17 @@ function:
     Self-masking by rank: for each column the upper or the lower quarter of its values (a fair coin)
     is the tail. ``p = min(1, ODDS * q)`` in the tail and ``q`` outside: hidden ``ODDS`` times as
     often, as far as that is possible.
+``gaussian_self_masking``
+    ``p[i, j] = exp(-(z[i, j] - CENTRE)² / (2 t_j))``: values near ``CENTRE`` standard deviations
+    above the mean are hidden most, larger ones less again. The mechanism of NeuMiss.
+``probit_self_masking``
+    ``p[i, j] = Φ(b_j + z[i, j])``, Φ the normal distribution function: large values are hidden
+    more. The mechanism of NeuMiss, with the slope 1 on standardised values.
 
-``b_j`` and ``q`` are solved for, column by column, such that the mean of ``p[:, j]`` over the
-observed cells is ``share``. Text and categories count by the position of their sorted levels.
+``b_j``, ``q`` and ``t_j`` are solved for, column by column, such that the mean of ``p[:, j]`` over
+the observed cells is ``share``. :mod:`nanwise.data.simulate` has the mechanisms of NeuMiss on
+Gaussian data, with the published parameters. Text and categories count by the position of their
+sorted levels.
 """
 
 from __future__ import annotations
@@ -32,15 +40,23 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtr, ndtri
 
 from nanwise import missing
 from nanwise.data.frames import as_frame, is_polars
 
-MECHANISMS = ("mcar", "mar", "mnar", "quantile")
+MECHANISMS = (
+    "mcar",
+    "mar",
+    "mnar",
+    "quantile",
+    "gaussian_self_masking",
+    "probit_self_masking",
+)
 STRENGTH = 2.0
 ODDS = 4.0
 TAIL = 0.25
+CENTRE = 2.0
 DRIVERS = 0.1
 
 
@@ -182,7 +198,42 @@ def _quantile(p: Any, values: Any, chosen: Any, free: bool, share: float, rng: A
             p[there, j] = _two_rates(x > np.quantile(x, 1 - TAIL), share)
 
 
-_PROBABILITIES = {"mcar": _mcar, "mar": _mar, "mnar": _mnar, "quantile": _quantile}
+def _gaussian(p: Any, values: Any, chosen: Any, free: bool, share: float, rng: Any) -> None:
+    z = _standardised(values)
+    for j in chosen:
+        there = ~np.isnan(z[:, j])
+        p[there, j] = _bump((z[there, j] - CENTRE) ** 2 / 2, share)
+
+
+def _probit(p: Any, values: Any, chosen: Any, free: bool, share: float, rng: Any) -> None:
+    z = _standardised(values)
+    for j in chosen:
+        there = ~np.isnan(z[:, j])
+        if there.any():
+            x = z[there, j]
+            p[there, j] = ndtr(x + _level(ndtr, abs(ndtri(share)), x, share))
+
+
+_PROBABILITIES = {
+    "mcar": _mcar,
+    "mar": _mar,
+    "mnar": _mnar,
+    "quantile": _quantile,
+    "gaussian_self_masking": _gaussian,
+    "probit_self_masking": _probit,
+}
+
+
+def _bump(distance: np.ndarray, share: float) -> np.ndarray:
+    """exp(-distance / t) with t such that the mean is ``share``; the mean rises with t."""
+    if not len(distance):
+        return distance
+    high = distance.max() / -np.log(share)
+    low = 1e-9 * high
+    narrow = np.exp(-distance / low)
+    if narrow.mean() >= share:  # more cells than that lie at the centre itself
+        return narrow * (share / narrow.mean())
+    return np.exp(-distance / brentq(lambda t: np.exp(-distance / t).mean() - share, low, high))
 
 
 def _two_rates(tail: np.ndarray, share: float) -> np.ndarray:
@@ -198,9 +249,13 @@ def _logistic(slope: np.ndarray, counted: np.ndarray, share: float) -> np.ndarra
     """s(b + slope) with b such that the mean over the counted cells is ``share``."""
     if not counted.any():
         return np.zeros(len(slope))
-    reach = np.abs(slope).max() + abs(logit(share)) + 1
-    b = brentq(lambda b: expit(b + slope[counted]).mean() - share, -reach, reach, xtol=1e-12)
-    return expit(b + slope)
+    return expit(slope + _level(expit, abs(logit(share)), slope[counted], share))
+
+
+def _level(curve: Any, reach: float, slope: np.ndarray, share: float) -> float:
+    """Root b of ``mean(curve(b + slope)) = share``; ``reach`` is its size without slope."""
+    reach += np.abs(slope).max() + 1
+    return brentq(lambda b: curve(b + slope).mean() - share, -reach, reach, xtol=1e-12)
 
 
 def _drivers(values: np.ndarray, chosen: list[int], free: bool, rng: Any) -> list[int]:

@@ -1,0 +1,335 @@
+"""Mean and covariance by maximum likelihood from rows with gaps (EM).
+
+Columns are brought to mean 0 and variance 1 first; columns that are constant or never observed are
+set aside. With C_i the expectation of row i (less the mean) given what is observed, and V the sum
+over rows of the conditional covariances, one step is
+
+    mu' = mu + delta,   S' = (1 - lambda) (sum_i w_i C_i C_i' / n - delta delta' + V / n) + lambda I
+
+with ``delta = sum_i w_i C_i / n`` and n the sum of the weights. A row with few observed cells gives
+C and V through the inverse of ``S_oo``, a row with few gaps through that of ``K_mm``, ``K = S^-1``
+(see :mod:`nanwise.gaussian.conditional`), so neither end is expensive.
+
+**Shrinkage.** lambda is the share of an inverse Wishart prior around independent columns of
+variance 1. What never decreases is then the log-likelihood plus ``-nu/2 (log det S + tr S^-1)`` with
+``nu = n lambda / (1 - lambda)``; with lambda = 0 the log-likelihood itself.
+
+**Fewer rows.** The step depends on the rows of a pattern only through their weight, mean and
+scatter. More rows than that are replaced by a triangular factor of ``sum_i w_i (1, x_i)(1, x_i)'``,
+whose rows ``(c, z)`` take the place of ``sqrt(w) (1, x)``: a step on a million rows with a hundred
+patterns costs what it costs on some thousand rows.
+
+**Fewer steps.** Two steps are extrapolated (SQUAREM; Varadhan and Roland, 2008); the point reached
+is kept only if it is not worse than the last one.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nanwise.errors import GapWarning
+from nanwise.gaussian.conditional import few_gaps, read_rows
+from nanwise.gaussian.moments import Moments, lift
+from nanwise.gaussian.patterns import Stack, solve, stacks
+
+#: least eigenvalue of the correlation matrix of an answer. Below its square, rounding errors of the
+#: sums in a step would be larger than the eigenvalue.
+FLOOR = 1e-7
+
+
+class GaussianFit(NamedTuple):
+    """What :func:`fit_gaussian` found.
+
+    Attributes
+    ----------
+    moments : Moments
+    log_likelihood : list of float
+        What is maximised (see the module's text), per row and in the units of the data, before each
+        step; never decreasing.
+    n_iter : int
+        Number of steps.
+    converged : bool
+    """
+
+    moments: Moments
+    log_likelihood: list[float]
+    n_iter: int
+    converged: bool
+
+
+def fit_gaussian(
+    X: Any,
+    *,
+    weight: Any = None,
+    shrinkage: float | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+) -> GaussianFit:
+    """Mean and covariance of the complete rows, from rows with gaps.
+
+    Right if values are missing completely at random or at random (given what is observed).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN is a gap. A row with nothing observed says nothing and is left out. A constant column
+        keeps its value as mean, with variance and covariances 0; so does one observed once. A
+        column never observed gets mean 0, variance 1 and no correlation, with a warning.
+    weight : ndarray of shape (n,), optional
+        A row of weight w counts as w equal rows.
+    shrinkage : float of at least 0 and below 1, optional
+        Share of a prior of independent columns with their available-case variances. 0 is maximum
+        likelihood; where that has no answer (fewer rows than columns, columns that depend on each
+        other) the eigenvalues of the correlation matrix end at 1e-7. None: ``1 / (1 + (n / d)^2)``
+        with n the mean (weighted) number of values in a column, which matters for few rows only.
+    tol : float
+        The search ends when one step changes no standardised mean or covariance by more, and gains
+        less of log-likelihood per row.
+    max_iter : int
+        Most steps.
+
+    Returns
+    -------
+    GaussianFit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nanwise.gaussian.em import fit_gaussian
+    >>> X = np.array([[1.0, 2.0], [2.0, 4.1], [3.0, 5.9], [4.0, np.nan]])
+    >>> fit_gaussian(X, shrinkage=0).moments.mean.round(2).tolist()
+    [2.5, 4.98]
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or not X.shape[1]:
+        raise ValueError(f"X must have shape (n, d) with d of at least 1, got {X.shape}")
+    values, observed = read_rows(X, X.shape[1])
+    empty = np.flatnonzero(~observed.any(axis=0))
+    if len(empty):
+        warnings.warn(
+            f"nothing was observed in column {', '.join(map(str, empty[:5]))}"
+            f"{' and others' if len(empty) > 5 else ''}: its mean is taken as 0, its variance as 1",
+            GapWarning,
+            stacklevel=2,
+        )
+    return fit_rows(values, observed, weight, shrinkage=shrinkage, tol=tol, max_iter=max_iter)
+
+
+def fit_rows(
+    values: np.ndarray,
+    observed: np.ndarray,
+    weight: Any = None,
+    *,
+    shrinkage: float | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+) -> GaussianFit:
+    """:func:`fit_gaussian` for rows that are split already and without a warning."""
+    _check_settings(shrinkage, tol, max_iter)
+    values, observed, weight = _rows_that_count(values, observed, weight)
+    mean, spread = _column_moments(values, observed, weight)
+    varies = spread > 0
+    moments = Moments(mean, np.diag(np.where(observed.any(axis=0), 0.0, 1.0)))
+    if not varies.any():
+        return GaussianFit(moments, [], 0, True)
+    scaled = (values[:, varies] - mean[varies]) / spread[varies]
+    there = observed[:, varies]
+    if shrinkage is None:
+        shrinkage = _default_shrinkage(there, weight)
+    search = _Search(_compress(scaled, there, weight), shrinkage)
+    start = _start(scaled, there, weight)
+    point, history, n_iter, converged = search.run(start, tol, max_iter)
+    moments.mean[varies] += spread[varies] * point.mean
+    moments.cov[np.ix_(varies, varies)] = point.cov * spread[varies] * spread[varies][:, None]
+    unit = float(weight @ (there @ np.log(spread[varies]))) / search.total
+    return GaussianFit(moments, [h - unit for h in history], n_iter, converged)
+
+
+class _Rows(NamedTuple):
+    """Rows ``sqrt(w) (1, x)`` or a triangular factor of many such rows."""
+
+    one: np.ndarray  # (n,)
+    values: np.ndarray  # (n, d), 0 in gaps
+    observed: np.ndarray
+
+
+class _Search:
+    """EM steps from given rows."""
+
+    def __init__(self, rows: _Rows, shrinkage: float) -> None:
+        rich = few_gaps(rows.observed)
+        self.rich = _Rows(*(part[rich] for part in rows))
+        self.poor = _Rows(*(part[~rich] for part in rows))
+        self.gaps: list[Stack] = stacks(~self.rich.observed)
+        self.seen: list[Stack] = stacks(self.poor.observed)
+        self.total = float(rows.one @ rows.one)
+        self.n_values = float(rows.one**2 @ rows.observed.sum(axis=1))
+        self.shrinkage = shrinkage
+
+    def step(self, point: Moments) -> tuple[Moments, float]:
+        """The next point, and the value of what is maximised at this one."""
+        precision = np.linalg.inv(point.cov)
+        log_det = float(np.linalg.slogdet(point.cov)[1])
+        poor, poor_spread, poor_fit = self._by_values(point)
+        rich, rich_spread, rich_fit = self._by_gaps(point, precision, log_det)
+        delta = (self.poor.one @ poor + self.rich.one @ rich) / self.total
+        cov = (poor.T @ poor + rich.T @ rich + poor_spread + rich_spread) / self.total
+        cov += self.shrinkage * np.eye(len(cov)) - self.shrinkage * cov
+        cov -= (1 - self.shrinkage) * np.outer(delta, delta)
+        fit = (poor_fit + rich_fit) / self.total
+        prior = self.shrinkage / (1 - self.shrinkage) * (log_det + np.trace(precision))
+        constant = self.n_values / self.total * math.log(2 * math.pi)
+        return Moments(point.mean + delta, lift((cov + cov.T) / 2, FLOOR)), -0.5 * (
+            fit + prior + constant
+        )
+
+    def _by_values(self, point: Moments) -> tuple[np.ndarray, np.ndarray, float]:
+        """Rows with few values: expectations, conditional covariances, -2 log-likelihood."""
+        rows = self.poor
+        rest = np.where(rows.observed, rows.values - rows.one[:, None] * point.mean, 0.0)
+        weight = rows.one**2
+        found = solve(self.seen, point.cov, rest, weight=weight)
+        spread = weight.sum() * point.cov - point.cov @ found.inverse @ point.cov
+        fit = found.log_det + float(np.vdot(rest, found.solution))
+        return found.solution @ point.cov, spread, fit
+
+    def _by_gaps(
+        self, point: Moments, precision: np.ndarray, log_det: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """The same for rows with few gaps."""
+        rows = self.rich
+        rest = np.where(rows.observed, rows.values - rows.one[:, None] * point.mean, 0.0)
+        weight = rows.one**2
+        pull = rest @ precision
+        found = solve(self.gaps, precision, pull, weight=weight)
+        full = rest - found.solution
+        fit = weight.sum() * log_det + found.log_det + float(np.vdot(full, pull))
+        return full, found.inverse, fit
+
+    def run(
+        self, point: Moments, tol: float, max_iter: int
+    ) -> tuple[Moments, list[float], int, bool]:
+        """Steps and extrapolations until both parameters and log-likelihood rest."""
+        history: list[float] = []
+        trail, n_iter, fallback = [point], 0, None
+        while n_iter < max_iter:
+            following, value = self.step(trail[-1])
+            n_iter += 1
+            if fallback is not None and value < history[-1]:
+                trail, fallback = [fallback], None
+                continue
+            history.append(value)
+            fallback = None
+            if _rests(trail[-1], following, history, tol):
+                return following, history, n_iter, True
+            trail.append(following)
+            if len(trail) == 3:
+                ahead = _extrapolate(*trail)
+                fallback = None if ahead is following else following
+                trail = [ahead]
+        return trail[-1] if fallback is None else fallback, history, n_iter, False
+
+
+def _rests(old: Moments, new: Moments, history: list[float], tol: float) -> bool:
+    change = max(float(np.abs(b - a).max()) for a, b in zip(old, new, strict=True))
+    return change <= tol and len(history) > 1 and history[-1] - history[-2] <= tol
+
+
+def _extrapolate(first: Moments, second: Moments, third: Moments) -> Moments:
+    """Beyond the third of three successive points, as far as the covariance stays definite."""
+    step = Moments(second.mean - first.mean, second.cov - first.cov)
+    bend = Moments(third.mean - second.mean - step.mean, third.cov - second.cov - step.cov)
+    if not _norm(bend) > 0:
+        return third
+    length = _norm(step) / _norm(bend)
+    while length > 1:
+        mean, cov = (
+            a + 2 * length * b + length**2 * c for a, b, c in zip(first, step, bend, strict=True)
+        )
+        if np.linalg.eigvalsh(cov)[0] > FLOOR:
+            return Moments(mean, cov)
+        length = (length + 1) / 2 if length > 1.1 else 1.0
+    return third
+
+
+def _norm(moments: Moments) -> float:
+    return math.hypot(*(float(np.linalg.norm(part)) for part in moments))
+
+
+def _check_settings(shrinkage: float | None, tol: float, max_iter: int) -> None:
+    if shrinkage is not None and not 0 <= shrinkage < 1:
+        raise ValueError(f"shrinkage must be at least 0 and below 1, or None; got {shrinkage!r}")
+    if not tol > 0:
+        raise ValueError(f"tol must be above 0, got {tol!r}")
+    if not max_iter >= 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
+
+
+def _rows_that_count(
+    values: np.ndarray, observed: np.ndarray, weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows with weight and at least one value, 0 in gaps."""
+    weight = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if weight.shape != (len(values),):
+        raise ValueError(f"weight must have shape {(len(values),)}, got {weight.shape}")
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        row = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
+        raise ValueError(f"weights must be finite and not negative, row {row} has {weight[row]}")
+    keep = (weight > 0) & observed.any(axis=1)
+    values = np.where(observed[keep], values[keep], 0.0).astype(np.float64, copy=False)
+    return values, observed[keep], weight[keep]
+
+
+def _column_moments(
+    values: np.ndarray, observed: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Available-case means and standard deviations; a column of rounding errors has none."""
+    heavy = observed * weight[:, None]
+    total = heavy.sum(axis=0)
+    total = np.where(total > 0, total, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (heavy * values).sum(axis=0) / total
+        variance = (heavy * (values - mean) ** 2).sum(axis=0) / total
+    if not np.isfinite(variance).all():
+        column = int(np.argmin(np.isfinite(variance)))
+        raise ValueError(f"the values of column {column} are too large to be squared; scale them")
+    rounding = (10 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
+    return mean, np.where(variance > rounding, np.sqrt(variance), 0.0)
+
+
+def _default_shrinkage(observed: np.ndarray, weight: np.ndarray) -> float:
+    n_values, d = float((weight @ observed).mean()), observed.shape[1]
+    return 1 / (1 + (n_values / d) ** 2)
+
+
+def _start(values: np.ndarray, observed: np.ndarray, weight: np.ndarray) -> Moments:
+    """Available-case moments of scaled columns, made definite."""
+    heavy, there = values * observed * weight[:, None], observed.astype(np.float64)
+    pairs = (there * weight[:, None]).T @ there
+    cov = heavy.T @ (values * observed) / np.where(pairs > 0, pairs, 1.0)
+    power, axes = np.linalg.eigh((cov + cov.T) / 2)
+    cov = (axes * np.maximum(power, 1e-4 * power[-1])) @ axes.T
+    return Moments(np.zeros(len(cov)), (cov + cov.T) / 2)
+
+
+def _compress(values: np.ndarray, observed: np.ndarray, weight: np.ndarray) -> _Rows:
+    """At most k + 1 rows for a pattern of k columns, with the same weight, mean and scatter."""
+    one = np.sqrt(weight)
+    values = np.where(observed, values * one[:, None], 0.0)
+    kept = np.ones(len(one), dtype=bool)
+    for group in stacks(observed):
+        k, m = group.columns.shape[1], group.rows.shape[1]
+        if m <= k + 1:
+            continue
+        cells = group.rows[:, :, None], group.columns[:, None, :]
+        factor = np.linalg.qr(
+            np.concatenate([one[group.rows][:, :, None], values[cells]], axis=2), mode="r"
+        )
+        first, rest = group.rows[:, : k + 1], group.rows[:, k + 1 :]
+        one[first], kept[rest] = factor[:, :, 0], False
+        values[first[:, :, None], group.columns[:, None, :]] = factor[:, :, 1:]
+    return _Rows(one[kept], values[kept], observed[kept])

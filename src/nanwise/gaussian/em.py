@@ -11,8 +11,8 @@ C and V through the inverse of ``S_oo``, a row with few gaps through that of ``K
 (see :mod:`nanwise.gaussian.conditional`), so neither end is expensive.
 
 **Shrinkage.** lambda is the share of an inverse Wishart prior around independent columns of
-variance 1. What never decreases is then the log-likelihood plus ``-nu/2 (log det S + tr S^-1)`` with
-``nu = n lambda / (1 - lambda)``; with lambda = 0 the log-likelihood itself.
+variance 1. What never decreases is then the log-likelihood less ``nu/2 (log det S + tr S^-1)``,
+where ``nu = n lambda / (1 - lambda)``; with lambda = 0 the log-likelihood itself.
 
 **Fewer rows.** The step depends on the rows of a pattern only through their weight, mean and
 scatter. More rows than that are replaced by a triangular factor of ``sum_i w_i (1, x_i)(1, x_i)'``,

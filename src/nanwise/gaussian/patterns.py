@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: most numbers in the matrices or right-hand sides of one stack (64 MB)
-CHUNK = 1 << 23
+#: most numbers in the matrices or right-hand sides of one stack: 4 MB, so that it stays in the cache
+CHUNK = 1 << 19
 
 
 class Stack(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: most numbers in the matrices or right-hand sides of one stack: 4 MB, so that it stays in the cache
+#: most numbers in the matrices or right-hand sides of one stack; 4 MB stay in the cache
 CHUNK = 1 << 19
 
 

@@ -11,6 +11,10 @@ __version__ = "0.1.0"
 _NAMES = {
     "NanClassifier": "nanwise.estimators.supervised",
     "NanRegressor": "nanwise.estimators.supervised",
+    "NeuMissClassifier": "nanwise.estimators.neumiss",
+    "NeuMissRegressor": "nanwise.estimators.neumiss",
+    "EMRegressor": "nanwise.estimators.gaussian",
+    "GaussianImputer": "nanwise.estimators.gaussian",
     "TableModel": "nanwise.estimators.table_model",
     "Treatment": "nanwise.estimators.treatment",
     "Plan": "nanwise.train.plan",
@@ -18,6 +22,7 @@ _NAMES = {
     "observe": "nanwise.missing",
     "compare": "nanwise.bench.compare",
     "stress": "nanwise.stress_test.run",
+    "mcar_test": "nanwise.gaussian.little",
     "ampute": "nanwise.data.ampute",
     "load_dataset": "nanwise.data.sets",
     "read_table": "nanwise.data.table",

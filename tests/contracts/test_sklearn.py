@@ -6,7 +6,7 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nanwise import NanClassifier, NanRegressor, Plan, TableModel
+from nanwise import EMRegressor, GaussianImputer, NanClassifier, NanRegressor, Plan, TableModel
 from nanwise.registry import known
 
 # Full batches, no validation split and float64, so that a weight of 2 equals a row given twice to
@@ -50,6 +50,11 @@ def tables():
         yield TableModel("sparsity_norm", task, params=tiny, random_state=0)
 
 
+def gaussians():
+    yield EMRegressor()
+    yield GaussianImputer()
+
+
 def expected(estimator):
     """The only expected failures, with their reasons."""
     if getattr(estimator, "gaps", None) == "batch_norm":
@@ -58,7 +63,7 @@ def expected(estimator):
 
 
 @parametrize_with_checks(
-    [*networks(), *tables()], expected_failed_checks=expected, xfail_strict=True
+    [*networks(), *tables(), *gaussians()], expected_failed_checks=expected, xfail_strict=True
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn(estimator, check):

@@ -111,31 +111,28 @@ def _self_masked(
     mean: np.ndarray, cov: np.ndarray, mix: np.ndarray, masking: Any, ratio: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and mix that pull a gap towards where values go missing."""
-    centre, variance = (np.asarray(part, dtype=np.float64) for part in masking)
-    for name, part in (("centre", centre), ("variance", variance)):
-        if part.shape != mean.shape or not np.isfinite(part).all():
-            raise ValueError(
-                f"masking.{name} must hold {len(mean)} finite numbers, one per feature, got "
-                f"shape {part.shape} with {int((~np.isfinite(part)).sum())} non-finite numbers"
-            )
-    if (variance <= 0).any():
-        raise ValueError(f"masking.variance must be above 0, got {float(variance.min())!r}")
-    given = default_ratio(cov, variance) if ratio is None else _checked_ratio(ratio, len(mean))
-    pull = np.linalg.inv(np.eye(len(mean)) + given)
-    return pull @ (centre + given @ mean), mix @ (pull @ given).T
+    from nanwise.gaussian.moments import check_masking
+
+    masking = check_masking(masking, len(mean))
+    eye = np.eye(len(mean))
+    if ratio is None:
+        ratio = default_ratio(cov, masking.variance)
+    else:
+        ratio = _checked_ratio(ratio, len(mean))
+    pull = np.diag(1 / (1 + ratio)) if ratio.ndim == 1 else np.linalg.inv(eye + ratio)
+    return pull @ masking.centre + (eye - pull) @ mean, mix @ (eye - pull).T
 
 
 def default_ratio(cov: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Diagonal stand-in for ``variance_mis / cov_mis|obs`` over all patterns.
+    """One number per feature in place of the matrices ``variance_mis / cov_mis|obs``.
 
     The variance of a gap given the values lies between that given all other features and that
-    given none; the harmonic mean of the two is taken.
+    given none; their geometric mean is taken.
     """
     own = np.diag(cov)
-    floor = np.finfo(float).eps * max(own.max(), np.finfo(float).tiny)
-    least = 1 / np.diag(np.linalg.pinv(cov, hermitian=True)).clip(1e-300)
-    between = 2 / (1 / own.clip(floor) + 1 / np.clip(least, floor, own.clip(floor)))
-    return np.diag(variance / between)
+    given_all = 1 / np.diag(np.linalg.pinv(cov, hermitian=True)).clip(np.finfo(float).tiny)
+    between = np.sqrt(own * np.minimum(given_all, own))
+    return np.divide(variance, between, out=np.full(len(own), np.inf), where=between > 0)
 
 
 def _checked_ratio(ratio: Any, n_features: int) -> np.ndarray:
@@ -145,6 +142,6 @@ def _checked_ratio(ratio: Any, n_features: int) -> np.ndarray:
             f"ratio must have the shape ({n_features},) or ({n_features}, {n_features}), "
             f"got {ratio.shape}"
         )
-    if not np.isfinite(ratio).all():
-        raise ValueError("ratio must be finite")
-    return np.diag(ratio) if ratio.ndim == 1 else ratio
+    if not np.isfinite(ratio).all() or (np.diag(ratio) if ratio.ndim == 2 else ratio).min() < 0:
+        raise ValueError(f"ratio must be finite and not negative, got {ratio!r}")
+    return ratio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -162,8 +163,8 @@ class NeuMiss(nn.Module):
             :math:`D_{mis} \Sigma_{mis|obs}^{-1}` of a pattern is replaced by ``ratio``, and one
             ``mean`` serves values and gaps.
         ratio : array-like, shape (D,) or (D, D), optional
-            For ``masking``. None: the masking's variance over the variance of the feature between
-            that given all others and that given none (the harmonic mean of the two).
+            For ``masking``. None: the masking's variance over the geometric mean of the variance
+            of the feature and its variance given all others.
 
         Returns
         -------
@@ -226,9 +227,9 @@ class NeuMiss(nn.Module):
 
 def check_size(name: str, value: Any, least: int) -> None:
     """Refuse anything but a whole number of at least ``least``."""
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if value < least:
+    if int(value) < least:
         raise ValueError(f"{name} must be at least {least}, got {value!r}")
 
 
@@ -243,10 +244,10 @@ def check_width(name: str, given: Any, n_features: int) -> None:
 
 def put(name: str, parameter: Tensor, value: np.ndarray) -> None:
     """Copy numbers into a parameter; they must have its shape and be finite."""
-    value = np.asarray(value, dtype=np.float64)
+    value = np.array(value, dtype=np.float64, order="C")
     if value.shape != tuple(parameter.shape):
         raise ValueError(f"{name} has shape {value.shape}, expected {tuple(parameter.shape)}")
     if not np.isfinite(value).all():
         raise ValueError(f"{name} must be finite, got {int((~np.isfinite(value)).sum())} other")
     with torch.no_grad():
-        parameter.copy_(torch.from_numpy(np.ascontiguousarray(value)))
+        parameter.copy_(torch.from_numpy(value))

@@ -1,0 +1,210 @@
+"""Differentiable products with a sparse matrix, and products taken at its observed cells only.
+
+All of them read whole rows of the dense factors, which lie together in memory. They stand on two
+kernels of torch: ``sampled_addmm``, and ``embedding_bag``, which on CPUs multiplies sparse by dense
+several times faster than a CSR tensor does (``benchmarks/sparse_kernels.py``). Transposed products
+run over the transposed pattern, so nothing is scattered and the result does not depend on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from nanwise.nn.sparse.pattern import Pattern
+
+
+def sparse_mm(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
+    """Sparse matrix times dense matrix, 0 for cells that are not observed.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        The observed cells of the sparse factor (N, width).
+    values : Tensor, shape (nnz,)
+        Their values.
+    dense : Tensor, shape (width, K)
+
+    Returns
+    -------
+    Tensor, shape (N, K)
+        Differentiable, also twice, in ``values`` and ``dense``.
+    """
+    _check(pattern, "values", values, (pattern.nnz,))
+    _check(pattern, "dense", dense, (pattern.width, None))
+    return _SparseMM.apply(pattern, values, dense)
+
+
+def sampled_mm(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
+    """``left @ right.T`` at the observed cells only.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        The cells (N, width) to compute.
+    left : Tensor, shape (N, K)
+    right : Tensor, shape (width, K)
+
+    Returns
+    -------
+    Tensor, shape (nnz,)
+        In the order of the pattern's cells. Differentiable, also twice, in ``left`` and ``right``.
+    """
+    _check_factors(pattern, left, right)
+    return _SampledMM.apply(pattern, left, right)
+
+
+def sampled_squared_error(
+    pattern: Pattern, values: Tensor, left: Tensor, right: Tensor, bias: Tensor
+) -> Tensor:
+    """Sum over the observed cells of ``(left @ right.T + bias - values) ** 2``.
+
+    The same as ``sampled_mm`` followed by the loss, with one array of errors in memory instead of
+    one per operation.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        The observed cells of the target (N, width).
+    values : Tensor, shape (nnz,)
+        The target at these cells; gets no gradient.
+    left : Tensor, shape (N, K)
+    right : Tensor, shape (width, K)
+    bias : Tensor, shape (width,)
+
+    Returns
+    -------
+    Tensor, scalar
+        Differentiable once in ``left``, ``right`` and ``bias``.
+    """
+    _check(pattern, "values", values, (pattern.nnz,))
+    _check_factors(pattern, left, right)
+    _check(pattern, "bias", bias, (pattern.width,))
+    return _SampledSquaredError.apply(pattern, values, left, right, bias)
+
+
+class _SparseMM(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
+        ctx.pattern = pattern
+        ctx.save_for_backward(values, dense)
+        return _multiply(pattern, values, dense)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (grad,), pattern = grads, ctx.pattern
+        values, dense = ctx.saved_tensors
+        _, for_values, for_dense = ctx.needs_input_grad
+        return (
+            None,
+            sampled_mm(pattern, grad, dense) if for_values else None,
+            sparse_mm(pattern.T, pattern.across(values), grad) if for_dense else None,
+        )
+
+
+class _SampledMM(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
+        ctx.pattern = pattern
+        ctx.save_for_backward(left, right)
+        return _sample(pattern, left, right, left.new_zeros(pattern.nnz))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (grad,), pattern = grads, ctx.pattern
+        left, right = ctx.saved_tensors
+        _, for_left, for_right = ctx.needs_input_grad
+        return (
+            None,
+            sparse_mm(pattern, grad, right) if for_left else None,
+            sparse_mm(pattern.T, pattern.across(grad), left) if for_right else None,
+        )
+
+
+class _SampledSquaredError(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, pattern: Pattern, values: Tensor, left: Tensor, right: Tensor, bias: Tensor
+    ) -> Tensor:
+        start = bias.index_select(0, pattern.columns).sub_(values)
+        errors = _sample(pattern, left, right, start)
+        ctx.pattern = pattern
+        ctx.save_for_backward(errors, left, right)
+        return errors.dot(errors)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (grad,), pattern = grads, ctx.pattern
+        errors, left, right = ctx.saved_tensors
+        slope = errors * (2 * grad)
+        _, _, for_left, for_right, for_bias = ctx.needs_input_grad
+        by_column = pattern.across(slope) if for_right or for_bias else slope
+        return (
+            None,
+            None,
+            _multiply(pattern, slope, right) if for_left else None,
+            _multiply(pattern.T, by_column, left) if for_right else None,
+            _sums(pattern.T, by_column) if for_bias else None,
+        )
+
+
+def _multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
+    """``sparse_mm`` without a graph."""
+    if pattern.nnz == 0:
+        return dense.new_zeros(pattern.shape[0], dense.shape[1])
+    dense = dense.contiguous()
+    parts = [
+        F.embedding_bag(
+            pattern.columns[first:last],
+            dense,
+            pattern.offsets[begin : end + 1] - first,
+            mode="sum",
+            per_sample_weights=values[first:last],
+            include_last_offset=True,
+        )
+        for begin, end, first, last in pattern.cuts
+    ]
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def _sample(pattern: Pattern, left: Tensor, right: Tensor, start: Tensor) -> Tensor:
+    """``start`` plus ``left @ right.T`` at the observed cells, without a graph."""
+    if pattern.nnz == 0 or left.shape[1] == 0:
+        return start
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        cells = torch.sparse_csr_tensor(
+            pattern.offsets, pattern.columns, start, pattern.shape, check_invariants=False
+        )
+    # The kernel asks for right.T and undoes that itself: memory is read row after row.
+    return torch.sparse.sampled_addmm(cells, left.contiguous(), right.contiguous().t()).values()
+
+
+def _sums(pattern: Pattern, values: Tensor) -> Tensor:
+    """Sum of each row's values, 0 for a row without."""
+    return torch.segment_reduce(values, "sum", offsets=pattern.offsets, initial=0)
+
+
+def _check_factors(pattern: Pattern, left: Tensor, right: Tensor) -> None:
+    _check(pattern, "left", left, (pattern.shape[0], None))
+    _check(pattern, "right", right, (pattern.width, left.shape[1]))
+
+
+def _check(pattern: Pattern, name: str, tensor: Tensor, shape: tuple[int | None, ...]) -> None:
+    """Compare a shape; None stands for any size."""
+    fits = tensor.dim() == len(shape) and all(
+        want in (None, got) for want, got in zip(shape, tensor.shape, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
+        raise ValueError(
+            f"{name} has shape {tuple(tensor.shape)}, but the pattern of {pattern.nnz} cells in "
+            f"{pattern.shape[0]} rows and {pattern.width} columns needs {wanted}"
+        )

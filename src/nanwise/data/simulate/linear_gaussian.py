@@ -37,6 +37,8 @@ class Simulation:
         Of the linear score.
     target : Target
         What the target does with the score.
+    mechanism : str
+        How cells were hidden.
     masking : SelfMasking or None
         Of Gaussian self-masking, the only one of the mechanisms of which the best predictor has
         to know.
@@ -51,6 +53,7 @@ class Simulation:
     coef: np.ndarray
     intercept: float
     target: Target
+    mechanism: str
     masking: SelfMasking | None
     noise_variance: tuple[float, ...]
 
@@ -74,7 +77,8 @@ def linear_gaussian(
 
     ``x ~ N(μ, U Uᵀ + diag(ε))`` with U (d, ⌊latent · d⌋) and μ standard normal and ε uniform in
     (0.01, 0.1); ``y = 1 + Σ x_j + noise``; then cells are hidden. The defaults are the published
-    parameters, and an integer ``random_state`` gives the very rows of the authors' public code.
+    parameters, and an integer ``random_state`` gives the rows that the authors' public code draws
+    with it.
 
     Parameters
     ----------
@@ -112,6 +116,12 @@ def linear_gaussian(
     -------
     Simulation
 
+    Notes
+    -----
+    ``RandomState.multivariate_normal`` factors the covariance by singular values, whose signs are
+    up to the linear algebra library. Where they differ, the same seed gives other rows of the same
+    distribution.
+
     Examples
     --------
     >>> from nanwise.data.simulate import linear_gaussian
@@ -139,6 +149,7 @@ def linear_gaussian(
         coef=coef,
         intercept=1.0,
         target=TARGETS[target],
+        mechanism=mechanism,
         masking=masking,
         noise_variance=noise,
     )

@@ -25,6 +25,7 @@ _NAMES = {
     "mcar_test": "nanwise.gaussian.little",
     "ampute": "nanwise.data.ampute",
     "load_dataset": "nanwise.data.sets",
+    "read_ratings": "nanwise.data.ratings",
     "read_table": "nanwise.data.table",
     "save": "nanwise.saving",
     "load": "nanwise.saving",

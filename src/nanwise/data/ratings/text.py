@@ -14,6 +14,7 @@ from nanwise.data.parse import MARKERS, dates_of
 from nanwise.data.ratings.blocks import Block, blocks, one_byte, undecodable
 from nanwise.data.ratings.layout import Layout
 from nanwise.errors import DataError, need
+from nanwise.missing import is_gap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +159,7 @@ def _text_frame(block: Block, layout: Layout) -> pd.DataFrame:
         raise undecodable(layout) from error
     except pd.errors.ParserError as error:
         found = re.search(r"starting at row (\d+)", str(error))
-        line = block.line_of(int(found[1]), layout) if found else block.first_line
+        line = block.line_of(int(found[1]) - 1, layout) if found else block.first_line
         raise DataError(
             f"{layout.path} is not a regular table in or after line {line}: "
             f"{str(error).strip().removeprefix('Error tokenizing data. C error: ')}"
@@ -166,22 +167,25 @@ def _text_frame(block: Block, layout: Layout) -> pd.DataFrame:
 
 
 def _parse(block: Block, layout: Layout, **options: Any) -> pd.DataFrame:
-    """The columns that matter, and one beyond the last, in which too long rows show."""
+    """The columns that matter, and one beyond the last, in which too long rows show.
+
+    That column exists for the parser because of a line put before the others.
+    """
     pd = need("pandas", "data")
-    try:
-        return pd.read_csv(
-            io.BytesIO(block.data),
-            sep=one_byte(layout.sep),
-            header=None,
-            names=range(layout.width + 1),
-            usecols=[*layout.places.values(), layout.width],
-            quoting=layout.quoting,
-            na_filter=False,
-            low_memory=False,
-            **options,
-        )
-    except pd.errors.EmptyDataError:  # nothing but blank lines
-        return pd.DataFrame(columns=range(layout.width + 1), dtype=str)
+    sep = one_byte(layout.sep)
+    first = f"0{sep}" * layout.width + "\n"
+    frame = pd.read_csv(
+        io.BytesIO(first.encode() + block.data),
+        sep=sep,
+        header=None,
+        names=range(layout.width + 1),
+        usecols=[*layout.places.values(), layout.width],
+        quoting=layout.quoting,
+        na_filter=False,
+        low_memory=False,
+        **options,
+    )
+    return frame.iloc[1:]
 
 
 def _refuse_long(frame: pd.DataFrame, layout: Layout, where: Callable[[int], str]) -> None:
@@ -203,9 +207,7 @@ def _id_column(column: pd.Series) -> Any:
 
 
 def _is_gap(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return cell.strip() in MARKERS
-    return cell is None or type(cell).__name__ == "NAType" or cell != cell
+    return cell.strip() in MARKERS if isinstance(cell, str) else is_gap(cell)
 
 
 def _where(block: Block, layout: Layout, row: int) -> str:

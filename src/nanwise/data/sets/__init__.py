@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import importlib
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanwise.data.sets.base import Dataset, Spec
 from nanwise.errors import DataError
 
-__all__ = ["Dataset", "known_datasets", "load_dataset"]
+if TYPE_CHECKING:
+    from nanwise.data.ratings import Ratings
+    from nanwise.data.sets.movielens import RatingsSpec
+
+__all__ = ["Dataset", "known_datasets", "known_ratings", "load_dataset", "load_ratings"]
 
 _FAMILIES = ("bundled", "gmmc", "uci")
 
@@ -36,6 +40,8 @@ def load_dataset(name: str, download: bool = False) -> Dataset:
         If there is no such set, its files are not there, or they are not the expected ones.
     """
     specs = _specs()
+    if name in _ratings_specs():
+        raise DataError(f"{name!r} holds ratings, not a table; use load_ratings({name!r})")
     if name not in specs:
         near = difflib.get_close_matches(name, specs, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(specs)}"
@@ -46,6 +52,44 @@ def load_dataset(name: str, download: bool = False) -> Dataset:
 def known_datasets() -> list[dict[str, Any]]:
     """Facts about every data set: name, task, target, rows, columns, missing_share, origin, …"""
     return [spec.facts() for spec in _specs().values()]
+
+
+def load_ratings(name: str, download: bool = False) -> Ratings:
+    """A set of ratings by its name: ``ml_100k``, ``ml_1m`` or ``ml_10m``.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`known_ratings`.
+    download : bool, default=False
+        Fetch the files from their official home when they are neither in ``$NANWISE_DATA`` nor in
+        the cache. Nothing is fetched without it.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    DataError
+        If there is no such set, its files are not there, or they are not the expected ones.
+    """
+    specs = _ratings_specs()
+    if name not in specs:
+        raise DataError(f"no set of ratings is called {name!r}; known: {', '.join(specs)}")
+    return specs[name].load(download)
+
+
+def known_ratings() -> list[dict[str, Any]]:
+    """Facts about every set of ratings: name, ratings, users, items, about, source, …"""
+    return [spec.facts() for spec in _ratings_specs().values()]
+
+
+@cache
+def _ratings_specs() -> dict[str, RatingsSpec]:
+    from nanwise.data.sets.movielens import SPECS
+
+    return {spec.name: spec for spec in SPECS}
 
 
 @cache

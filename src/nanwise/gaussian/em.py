@@ -39,6 +39,8 @@ from nanwise.gaussian.patterns import Stack, solve, stacks
 #: least eigenvalue of the correlation matrix of an answer. Below its square, rounding errors of the
 #: sums in a step would be larger than the eigenvalue.
 FLOOR = 1e-7
+#: relative loss of log-likelihood that is put down to rounding
+_ROUNDING = 1e-11
 
 
 class GaussianFit(NamedTuple):
@@ -215,16 +217,18 @@ class _Search:
     ) -> tuple[Moments, list[float], int, bool]:
         """Steps and extrapolations until both parameters and log-likelihood rest."""
         history: list[float] = []
-        trail, n_iter, fallback = [point], 0, None
+        trail, best, fallback, n_iter = [point], point, None, 0
         while n_iter < max_iter:
             following, value = self.step(trail[-1])
             n_iter += 1
-            if fallback is not None and value < history[-1]:
+            if history and value < history[-1] - _ROUNDING * (1 + abs(value)):
+                if fallback is None:  # only the floor under the eigenvalues can do that
+                    return best, history, n_iter, True
                 trail, fallback = [fallback], None
                 continue
             history.append(value)
-            fallback = None
-            if _rests(trail[-1], following, history, tol):
+            best, fallback = trail[-1], None
+            if _rests(best, following, history, tol):
                 return following, history, n_iter, True
             trail.append(following)
             if len(trail) == 3:

@@ -19,6 +19,7 @@ NAMES = {
     "mean",
     "median",
     "missing_indicator",
+    "neumiss",
     "observation_indicator",
     "rate",
     "softimpute",

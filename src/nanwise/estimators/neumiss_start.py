@@ -68,6 +68,8 @@ def row_moments(values: np.ndarray, observed: np.ndarray, weight: Any = None) ->
 
     A row of weight 2 equals the row given twice, and only the ratios of weights matter.
     """
+    if weight is not None:
+        values, observed, weight = (part[weight > 0] for part in (values, observed, weight))
     shrinkage = shrinkage_for(values, observed)
     fit = fit_rows(values, observed, weight, shrinkage=shrinkage, tol=TOL, max_iter=MAX_ITER)
     return fit.moments

@@ -114,7 +114,16 @@ def test_only_what_is_asked_for_gets_a_gradient():
     errors = sampled_mm(pattern, left, right) + bias[pattern.columns.long()] - values
     want = torch.zeros(WIDTH, dtype=bias.dtype).index_add(0, pattern.columns, 2 * errors)
     torch.testing.assert_close(got, want)
-    assert "T" not in vars(Pattern.of(Rows.from_scipy(MATRIX)))
+
+
+def test_the_other_direction_is_found_on_first_use_and_kept():
+    pattern, values, _, _, left, right, bias = tensors(MATRIX)
+    loss = sampled_squared_error(pattern, values, left, right.detach(), bias.detach())
+    loss.backward()
+    assert "order" not in vars(pattern)
+    sampled_mm(pattern, left, right).sum().backward()
+    assert {"order", "T"} <= set(vars(pattern))
+    assert pattern.T is pattern.T
 
 
 def test_a_stored_zero_counts_and_an_absent_cell_does_not():
@@ -165,7 +174,6 @@ def test_pattern_and_its_transpose():
     assert pattern.T.offsets.tolist() == other.indptr.tolist()
     assert pattern.across(torch.from_numpy(MATRIX.data)).tolist() == other.data.tolist()
     assert pattern.T.T.columns.tolist() == pattern.columns.tolist()
-    assert pattern.T is pattern.T
     assert pattern.to("cpu").offsets.tolist() == MATRIX.indptr.tolist()
 
 

@@ -14,7 +14,7 @@ from nanwise.nn.sparse.rows import Rows
 
 _INT32 = torch.iinfo(torch.int32).max
 _UNEVEN = 1.25  # work of the busiest thread, as a multiple of its fair share, that is still fine
-_PIECES = 16
+_PIECES = 8
 
 
 @dataclass(frozen=True, eq=False)

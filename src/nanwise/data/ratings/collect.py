@@ -127,8 +127,8 @@ class Collector:
 
     def _twice(self, columns: dict[str, Any], order: np.ndarray, again: np.ndarray) -> DataError:
         row = order[np.flatnonzero(again)[0]]
-        user = self.users.values()[columns["user"][row]]
-        item = self.items.values()[columns["item"][row]]
+        user = self.users.values().tolist()[columns["user"][row]]
+        item = self.items.values().tolist()[columns["item"][row]]
         return DataError(
             f"{self.source}: {again.sum():,} rows repeat a pair of user and item, first user "
             f"{user!r} and item {item!r}; pass duplicates='last', 'first' or 'mean'"
@@ -142,24 +142,29 @@ def _order(
     columns: dict[str, np.ndarray], shape: tuple[int, int], by_time: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Order by user, item and (where it matters) time; and which rows repeat the one before."""
-    order, again = _by_cell(columns, shape, None)
+    order = _by_cell(columns, shape, None)
+    again = _repeats(columns, order)
     if by_time and again.any() and "time" in columns:
-        return _by_cell(columns, shape, np.argsort(columns["time"], kind="stable"))
+        order = _by_cell(columns, shape, np.argsort(columns["time"], kind="stable"))
     return order, again
 
 
 def _by_cell(
-    columns: dict[str, np.ndarray], shape: tuple[int, int], order: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
+    columns: dict[str, np.ndarray], shape: tuple[int, int], start: np.ndarray | None
+) -> np.ndarray:
+    """Order by user and item, and by a starting order (None: that of the rows) among equals."""
     # Stable sorts by the less important key first.
-    for name, n_codes in (("item", shape[1]), ("user", shape[0])):
-        codes = columns[name] if order is None else columns[name][order]
-        step = sort_codes(codes, n_codes)
-        order = step if order is None else order[step]
+    items = columns["item"] if start is None else columns["item"][start]
+    step = sort_codes(items, shape[1])
+    order = step if start is None else start[step]
+    return order[sort_codes(columns["user"][order], shape[0])]
+
+
+def _repeats(columns: dict[str, np.ndarray], order: np.ndarray) -> np.ndarray:
     user, item = columns["user"][order], columns["item"][order]
-    again = np.zeros(len(user), dtype=bool)
+    again = np.zeros(len(order), dtype=bool)
     again[1:] = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
-    return order, again
+    return again
 
 
 def _resolved(

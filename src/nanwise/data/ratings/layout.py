@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from nanwise.data.frames import listed
 from nanwise.data.sniff import Format, explain_encoding, open_bytes, told
@@ -64,7 +64,7 @@ class Layout:
     line_bytes: float
 
     @property
-    def quoting(self) -> int:
+    def quoting(self) -> Literal[0, 3]:
         """The csv module's constant."""
         return csv.QUOTE_MINIMAL if len(self.sep.encode()) == 1 else csv.QUOTE_NONE
 

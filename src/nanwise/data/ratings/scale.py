@@ -60,7 +60,7 @@ def given_scale(scale: Scale | Sequence[float] | None) -> Scale | None:
             f"scale must be (smallest, largest) or (smallest, largest, step), got {scale!r}"
         )
     if len(ends) == 2:
-        return Scale(*ends)
+        return Scale(ends[0], ends[1])
     smallest, largest, step = ends
     n_steps = (largest - smallest) / step if step > 0 else 0
     if n_steps < 1 or abs(n_steps - round(n_steps)) > _FINEST:
@@ -92,7 +92,7 @@ class Levels:
         """What was learnt; the ends of a scale that was asked for stand, as does its step."""
         if asked is not None and asked.step is not None:
             return asked
-        low, high = _neat(np.float32(self._ends))
+        low, high = _neat(self._ends)
         if asked is not None:
             low, high = asked.smallest, asked.largest
         levels = _neat(self._seen) if self._few else ()
@@ -108,7 +108,7 @@ def learn_scale(ratings: np.ndarray) -> Scale:
     return levels.scale()
 
 
-def _neat(values: np.ndarray) -> tuple[float, ...]:
+def _neat(values: Sequence[float] | np.ndarray) -> tuple[float, ...]:
     """0.1 for float32's 0.10000000149: the shortest number that is the same in float32."""
     return tuple(float(str(x)) for x in np.asarray(values, dtype=np.float32))
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from nanwise.data.ratings.core import Ratings
-from nanwise.data.ratings.scale import given_scale
+from nanwise.data.ratings.scale import Scale
 
 # Fitted by eye to the published counts of MovieLens 10M: users have at least 20 ratings, half of
 # them fewer than 70, 143 on average; half of the items have fewer than 140 of 937 on average, the
@@ -50,7 +50,7 @@ def synthetic_ratings(
         np.arange(1, n_users + 1),
         np.arange(1, n_items + 1),
         matrix,
-        given_scale((0.5, 5.0, 0.5)),
+        Scale(0.5, 5.0, 0.5, tuple(k / 2 for k in range(1, 11))),
         None,
         {"source": "synthetic", "rows_read": n_ratings, "rows_dropped": 0, "duplicates": 0},
     )

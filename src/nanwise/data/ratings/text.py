@@ -78,18 +78,33 @@ def numbers(column: pd.Series, where: Callable[[int], str], decimal_comma: bool)
     pd = need("pandas", "data")
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    cells = column.astype(object)
-    values = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    for row in np.flatnonzero(np.isnan(values)):
-        cell = cells.iloc[row]
-        if decimal_comma and isinstance(cell, str) and _DECIMAL_COMMA.match(cell.strip()):
-            values[row] = float(cell.replace(",", "."))
-        elif not _is_gap(cell):
-            raise DataError(
-                f"{where(int(row))}: the rating {str(cell)[:60]!r} is not a number; "
-                "correct it, or name another column with columns="
-            )
+    values = _to_float(column)
+    rest = np.flatnonzero(np.isnan(values))
+    codes, cells = pd.factorize(column.iloc[rest].astype(object))
+    decimals = [_decimal(cell) if decimal_comma else np.nan for cell in cells]
+    values[rest] = np.array([*decimals, np.nan])[codes]
+    wrong = [k for k, cell in enumerate(cells) if np.isnan(decimals[k]) and not _is_gap(cell)]
+    if wrong:
+        row = int(rest[np.flatnonzero(np.isin(codes, wrong))[0]])
+        raise DataError(
+            f"{where(row)}: the rating {str(column.iloc[row])[:60]!r} is not a number; "
+            "correct it, or name another column with columns="
+        )
     return values
+
+
+def _to_float(column: pd.Series) -> np.ndarray:
+    """float64 that may be written to; NaN for whatever is no number."""
+    pd = need("pandas", "data")
+    found = pd.to_numeric(column.astype(object), errors="coerce")
+    return np.array(found.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _decimal(cell: Any) -> float:
+    """3.5 for the text 3,5."""
+    if isinstance(cell, str) and _DECIMAL_COMMA.match(cell.strip()):
+        return float(cell.replace(",", "."))
+    return np.nan
 
 
 def times(column: pd.Series, where: Callable[[int], str]) -> np.ndarray:
@@ -115,7 +130,7 @@ def times(column: pd.Series, where: Callable[[int], str]) -> np.ndarray:
 
 def _numbers_or_dates(column: pd.Series) -> np.ndarray:
     pd = need("pandas", "data")
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    values = _to_float(column)
     values[np.isinf(values)] = np.nan
     if not np.isnan(values).all():
         return values

@@ -301,8 +301,11 @@ def _column_moments(
     if not np.isfinite(variance).all():
         column = int(np.argmin(np.isfinite(variance)))
         raise ValueError(f"the values of column {column} are too large to be squared; scale them")
-    rounding = (10 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
-    return mean, np.where(variance > rounding, np.sqrt(variance), 0.0)
+    low = np.min(values, axis=0, where=observed, initial=np.inf)
+    high = np.max(values, axis=0, where=observed, initial=-np.inf)
+    rounding = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(low), np.abs(high))
+    constant = high <= low + rounding
+    return np.where(high == low, low, mean), np.where(constant, 0.0, np.sqrt(variance))
 
 
 def _default_shrinkage(observed: np.ndarray, weight: np.ndarray) -> float:

@@ -162,4 +162,8 @@ def test_draws_of_singular_vectors_keep_their_relations():
     np.testing.assert_allclose(draws[..., 0], draws[..., 1], atol=1e-7)
     with pytest.raises(ValueError, match="n_draws must not be negative, got -1"):
         conditional_sample(np.zeros((1, 2)), moments, -1, np.random.default_rng(0))
-    assert conditional_sample(np.zeros((3, 2)), moments, 0, np.random.default_rng(0)).shape == (0, 3, 2)
+    assert conditional_sample(np.zeros((3, 2)), moments, 0, np.random.default_rng(0)).shape == (
+        0,
+        3,
+        2,
+    )

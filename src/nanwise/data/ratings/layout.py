@@ -72,7 +72,8 @@ class Layout:
 def look(path: Path, columns: Columns = None, sep: str | None = None, encoding: str = "") -> Layout:
     """Find out how a file is laid out from its first lines."""
     gzipped, encoding, text = _sample(path, encoding or "utf-8-sig")
-    lines = [line for line in text.splitlines() if line.strip()]
+    # Not splitlines: a cell may contain signs that end lines elsewhere, such as U+2028.
+    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty; expected lines with user, item and rating")
     if "\n" not in text and "\r" in text.strip():

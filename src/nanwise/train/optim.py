@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import (
     CosineAnnealingLR,
     LRScheduler,
@@ -18,11 +17,13 @@ if TYPE_CHECKING:
     from nanwise.train.plan import Plan
 
 
-def make_optimizer(plan: Plan, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
     """The plan's optimizer; ``fused`` is the fastest form on CPU and GPU where it exists.
 
-    Single numbers, such as a learnt exponent, are spared the weight decay: it keeps weights small,
-    and would pull a number towards 0 that has another home.
+    Weight decay keeps weights small. Two kinds of parameters are spared: single numbers, such as a
+    learnt exponent, and those that a submodule lists in its ``homes``, a dict from parameter name
+    to a tensor or None. These have another home than 0: a tensor is where decay, decoupled from the
+    gradient, pulls the parameter to instead; None leaves it free.
     """
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
         "adam": (torch.optim.Adam, {"fused": True}),
@@ -31,12 +32,41 @@ def make_optimizer(plan: Plan, parameters: Iterable[nn.Parameter]) -> torch.opti
         "rmsprop": (torch.optim.RMSprop, {"foreach": True}),
     }
     kind, own = kinds[plan.optimizer]
-    trained = [p for p in parameters if p.requires_grad]
-    groups: list[dict[str, Any]] = [{"params": [p for p in trained if p.ndim > 0]}]
-    numbers = [p for p in trained if p.ndim == 0]
-    if numbers:
-        groups.append({"params": numbers, "weight_decay": 0.0})
-    return kind(groups, lr=plan.lr, weight_decay=plan.weight_decay, **own)
+    homes = _homes(module)
+    trained = [p for p in module.parameters() if p.requires_grad]
+    decays = [p for p in trained if p.ndim > 0 and p not in homes]
+    spared = [p for p in trained if p.ndim == 0 or p in homes]
+    groups: list[dict[str, Any]] = [{"params": decays}] if decays or not spared else []
+    if spared:
+        groups.append({"params": spared, "weight_decay": 0.0})
+    optimizer = kind(groups, lr=plan.lr, weight_decay=plan.weight_decay, **own)
+    pulled = {p: home for p, home in homes.items() if home is not None and p.requires_grad}
+    if pulled and plan.weight_decay:
+        _pull(optimizer, pulled, plan.weight_decay)
+    return optimizer
+
+
+def _homes(module: nn.Module) -> dict[nn.Parameter, Tensor | None]:
+    """Parameters that some submodule lists in its ``homes``."""
+    return {
+        part.get_parameter(name): home
+        for part in module.modules()
+        for name, home in getattr(part, "homes", {}).items()
+    }
+
+
+def _pull(
+    optimizer: torch.optim.Optimizer, pulled: dict[nn.Parameter, Tensor], decay: float
+) -> None:
+    """After every step, move parameters towards their homes by ``lr * decay`` of the way."""
+
+    @torch.no_grad()
+    def move(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        share = min(optimizer.param_groups[-1]["lr"] * decay, 1.0)
+        for parameter, home in pulled.items():
+            parameter.lerp_(home.to(parameter), share)
+
+    optimizer.register_step_post_hook(move)
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:

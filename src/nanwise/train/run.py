@@ -45,7 +45,7 @@ class Run:
         self.batches = Batches(
             len(source), plan.batch, seed, rank=fabric.global_rank, world=fabric.world_size
         )
-        self.optimizer = make_optimizer(plan, module.parameters())
+        self.optimizer = make_optimizer(plan, module)
         self.schedule = Schedule(plan, self.optimizer, self.batches.steps)
         # Fabric answers `training_step` with the bare method on one device and with a detour
         # through DDP's forward on several. Bound once: looking it up costs more than a small layer.

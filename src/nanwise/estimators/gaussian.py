@@ -36,8 +36,15 @@ class _Gaussian(BaseEstimator):
 
     def _learn(self, rows: np.ndarray, sample_weight: Any) -> None:
         weight = None if sample_weight is None else read_weight(sample_weight, len(rows))
-        settings = {"shrinkage": self.shrinkage, "tol": self.tol, "max_iter": self.max_iter}
-        found = fit_rows(*observe(rows), weight, **settings)
+        values, observed = observe(rows)
+        found = fit_rows(
+            values,
+            observed,
+            weight,
+            shrinkage=self.shrinkage,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
         self.mean_, self.covariance_ = found.moments
         self.log_likelihood_ = list(found.log_likelihood)
         self.n_iter_, self.converged_ = max(found.n_iter, 1), found.converged
@@ -92,8 +99,8 @@ class EMRegressor(MultiOutputMixin, RegressorMixin, _Gaussian):
     >>> X = rng.normal(size=(200, 2))
     >>> y = X.sum(axis=1)
     >>> X[rng.random(X.shape) < 0.3] = np.nan
-    >>> EMRegressor().fit(X, y).predict([[1.0, 1.0], [np.nan, np.nan]]).round(1).tolist()
-    [2.0, 0.0]
+    >>> EMRegressor().fit(X, y).predict([[1.0, 1.0], [1.0, np.nan]]).round(1).tolist()
+    [2.0, 1.1]
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

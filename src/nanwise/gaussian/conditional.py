@@ -16,8 +16,8 @@ stays missing.
 distribution of x, so a draw needs nothing but conditional means.
 
 **Singular covariances.** All is computed on the scale of correlations. If their matrix has
-eigenvalues below ``FLOOR``, its diagonal is raised until it has not; a variance of 0 counts as
-``FLOOR``, and its covariances stay 0.
+eigenvalues below ``FLOOR``, its diagonal is raised until it has not. A column of variance 0 is set
+aside: it has its mean, and no influence on the others.
 """
 
 from __future__ import annotations
@@ -113,12 +113,14 @@ def expectation(
     ``values`` must be finite where ``observed``; what stands elsewhere is not looked at.
     """
     scale = scales(moments.cov)
-    cov = lift(moments.cov / scale / scale[:, None], FLOOR)
+    constant = np.diag(moments.cov) == 0
+    cov = lift(moments.cov / scale / scale[:, None] + np.diag(constant.astype(float)), FLOOR)
     if masking is None:
         precision = np.linalg.inv(cov) if np.linalg.eigvalsh(cov)[0] >= _WELL else None
         find: Any = partial(_at_random, cov=cov, precision=precision)
     else:
-        centre, variance = (masking.centre - moments.mean) / scale, masking.variance / scale**2
+        centre = (masking.centre - moments.mean) / scale
+        variance = np.where(constant, np.inf, masking.variance / scale**2)
         find = partial(_self_masked, cov=cov, centre=centre, variance=variance)
     guess = np.empty(values.shape)
     for part in (slice(i, i + _ROWS) for i in range(0, len(values), _ROWS)):

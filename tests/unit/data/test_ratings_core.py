@@ -82,7 +82,7 @@ def test_from_frame_and_back(frame, rule):
 
 @settings(max_examples=60, deadline=None)
 @example(
-    frame=pd.DataFrame({"user": [0, 1], "item": ["0\x850", "\u2028x"], "rating": 0.5, "time": 0}),
+    frame=pd.DataFrame({"user": [0, 1], "item": ["0\x850", "x\u2028y"], "rating": 0.5, "time": 0}),
     chunk_rows=1,
 )
 @given(frame=frames(), chunk_rows=st.sampled_from([1, 1000]))

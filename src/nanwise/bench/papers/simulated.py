@@ -34,8 +34,8 @@ class SimulatedTable(PublishedTable):
     Headings put into ``protocol``: ``d`` and ``n`` (columns and training rows), ``parts`` (whether
     the rows are drawn part by part, as the authors did where they scored several n), ``capacity``
     (a name in ``CAPACITIES``, or ``order`` of the Neumann series), ``at`` (its value in this cell;
-    without one it is chosen on the validation rows) and ``together`` (whether the values are
-    trained in one run, because the best of them is the reference).
+    without one it is chosen on the validation rows), ``together`` (whether the values are trained
+    in one run, because the best of them is the reference) and ``lr_times_d``.
 
     A scale says, beside the sizes, which values of each capacity are run; other cells stay empty.
     """
@@ -44,6 +44,7 @@ class SimulatedTable(PublishedTable):
         """The runs behind one cell; none if the scale leaves out its capacity."""
         sizes = self.sizes(scale)
         asked = {**self.protocol, **column.protocol, **row.protocol}
+        params = {**self.params, **column.params, **row.params}
         protocol = _rows(asked, sizes["rows"])
         capacity, at = asked.get("capacity"), asked.get("at")
         if capacity is not None:
@@ -56,7 +57,7 @@ class SimulatedTable(PublishedTable):
             Case(
                 dataset=row.dataset or column.dataset or "",
                 method=row.method or column.method or "",
-                params=_params({**self.params, **column.params, **row.params}, sizes["epochs"]),
+                params={**params, **_plan(params, asked, sizes["epochs"])},
                 protocol=protocol,
                 fold=run,
                 seed=run,
@@ -76,11 +77,18 @@ def _rows(asked: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
     return {"kind": "simulated", "d": d, "holdout": holdout, "n_sizes": sizes}
 
 
-def _params(params: dict[str, Any], epochs: int | None) -> dict[str, Any]:
-    """Fewer epochs for methods with a plan, at scales that say so."""
-    if epochs is None or "plan" not in params:
-        return params
-    return {**params, "plan": {**(params["plan"] or {}), "epochs": epochs}}
+def _plan(
+    params: Mapping[str, Any], asked: Mapping[str, Any], epochs: int | None
+) -> dict[str, Any]:
+    """The plan of a method that has one, with what depends on d and on the scale."""
+    if "plan" not in params:
+        return {}
+    plan = dict(params["plan"] or {})
+    if "lr_times_d" in asked:
+        plan["lr"] = asked["lr_times_d"] / asked["d"]
+    if epochs is not None:
+        plan["epochs"] = epochs
+    return {"plan": plan or None}
 
 
 def run_simulated(case: Case) -> Record:

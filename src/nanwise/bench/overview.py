@@ -8,10 +8,14 @@ import numpy as np
 
 from nanwise.bench.case import plain
 from nanwise.bench.table import Table
+from nanwise.gaussian.little import MCARTest, mcar_test
 
 SHOWN_ROWS = 120
 SHOWN_COLUMNS = 80
 SHOWN_PATTERNS = 20
+#: the test of randomness sees at most so much of a table, which takes less than about a second
+TESTED_ROWS = 1000
+TESTED_COLUMNS = 12
 
 
 def overview(table: Table) -> dict[str, Any]:
@@ -30,6 +34,7 @@ def overview(table: Table) -> dict[str, Any]:
             "dropped_rows": table.dropped,
             "notes": table.notes,
             "column_facts": _columns(table, observed),
+            "mcar_test": _mcar_test(table, observed),
             "pattern": pattern(observed, [str(name) for name in table.X.columns]),
         }
     )
@@ -53,6 +58,24 @@ def pattern(observed: np.ndarray, names: list[str], seed: int = 0) -> dict[str, 
         "rows": sample.astype(int),
         "patterns": [{"observed": kinds[i].astype(int), "count": int(counts[i])} for i in common],
     }
+
+
+def _mcar_test(table: Table, observed: np.ndarray, seed: int = 0) -> dict[str, Any]:
+    """Little's test on columns of numbers, those with most gaps first, or why it was not done."""
+    numeric = [j for j, name in enumerate(table.X.columns) if table.schema[name].kind == "numeric"]
+    columns = sorted(sorted(numeric, key=lambda j: observed[:, j].mean())[:TESTED_COLUMNS])
+    drawn = np.random.default_rng(seed).permutation(len(observed))[:TESTED_ROWS]
+    facts = {"rows": len(drawn), "columns": len(columns), "reason": None}
+    empty = dict.fromkeys(MCARTest._fields)
+    if observed[:, columns].all():
+        return facts | empty | {"reason": "no number is missing"}
+    try:
+        found = mcar_test(table.X.iloc[np.sort(drawn), columns])
+    except ValueError as error:
+        return facts | empty | {"reason": str(error)}
+    if found.df == 0:
+        return facts | empty | {"reason": "all rows have the same gaps"}
+    return facts | found._asdict()
 
 
 def _target(table: Table) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from nanwise.gaussian.conditional import read_rows
 from nanwise.gaussian.em import fit_rows
-from nanwise.gaussian.moments import scales
+from nanwise.gaussian.moments import Moments, scales
 from nanwise.gaussian.patterns import distinct, solve, stacks
+from nanwise.missing import gaps_to_nan, observe, refuse_infinite
 
 #: least eigenvalue of the correlation matrix at which columns still count as independent
 _DEPENDENT = 1e-6
@@ -78,10 +78,8 @@ def mcar_test(X: Any) -> MCARTest:
     >>> mcar_test(X).p_value < 0.001
     True
     """
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2:
-        raise ValueError(f"X must be a table of shape (n, d), got shape {X.shape}")
-    values, observed = read_rows(X, X.shape[1])
+    names = [repr(name) for name in X.columns] if hasattr(X, "columns") else None
+    values, observed = observe(_numbers(X, names))
     columns = _varying(values, observed)
     rows = observed[:, columns].any(axis=1)
     values, observed = values[rows][:, columns], observed[rows][:, columns]
@@ -92,8 +90,24 @@ def mcar_test(X: Any) -> MCARTest:
     df = int(observed[first].sum()) - len(columns)
     if df == 0:
         return MCARTest(0.0, 0, float("nan"), len(first))
-    statistic = _distance(values, observed, observed[first], which, columns)
+    moments = fit_rows(values, observed, shrinkage=0.0, tol=1e-5).moments
+    _refuse_dependent(moments.cov, [names[j] if names else str(j) for j in columns])
+    statistic = _distance(values, observed, moments, first, which)
     return MCARTest(statistic, df, float(chdtrc(df, statistic)), len(first))
+
+
+def _numbers(X: Any, names: list[str] | None) -> np.ndarray:
+    """The table in float64."""
+    try:
+        X = gaps_to_nan(np.asarray(X)).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"mcar_test takes columns of numbers; leave out or encode the others ({error})"
+        ) from error
+    if X.ndim != 2:
+        raise ValueError(f"X must be a table of shape (n, d), got shape {X.shape}")
+    refuse_infinite(X, names)
+    return X
 
 
 def _varying(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -111,30 +125,26 @@ def _refuse_few_rows(n: int, d: int) -> None:
         )
 
 
+def _refuse_dependent(cov: np.ndarray, names: list[str]) -> None:
+    scale = scales(cov)
+    power, axes = np.linalg.eigh(cov / scale / scale[:, None])
+    if power[0] < _DEPENDENT:
+        raise ValueError(
+            f"column {names[np.abs(axes[:, 0]).argmax()]} is determined by the others (least "
+            f"eigenvalue of the correlations {power[0]:.1e}), so the test has no answer; leave it "
+            "out"
+        )
+
+
 def _distance(
-    values: np.ndarray,
-    observed: np.ndarray,
-    kinds: np.ndarray,
-    which: np.ndarray,
-    columns: np.ndarray,
+    values: np.ndarray, observed: np.ndarray, moments: Moments, first: np.ndarray, which: np.ndarray
 ) -> float:
     """Little's d2, on the scale of correlations."""
-    mean, cov = fit_rows(values, observed, shrinkage=0.0, tol=1e-6, max_iter=1000).moments
-    scale = scales(cov)
-    cov = cov / scale / scale[:, None]
-    _refuse_dependent(cov, columns)
-    counts = np.bincount(which, minlength=len(kinds))
-    sums = np.zeros(kinds.shape)
-    np.add.at(sums, which, np.where(observed, (values - mean) / scale, 0.0))
-    apart = sums / counts[:, None]
-    return float(counts @ (apart * solve(stacks(kinds), cov, apart).solution).sum(axis=1))
-
-
-def _refuse_dependent(correlation: np.ndarray, columns: np.ndarray) -> None:
-    power, axes = np.linalg.eigh(correlation)
-    if power[0] < _DEPENDENT:
-        column = int(columns[np.abs(axes[:, 0]).argmax()])
-        raise ValueError(
-            f"column {column} is determined by the others (least eigenvalue of the correlations "
-            f"{power[0]:.1e}), so the test has no answer; leave it out"
-        )
+    scale, counts = scales(moments.cov), np.bincount(which)
+    rest = np.where(observed, (values - moments.mean) / scale, 0.0)
+    apart = np.zeros((len(first), len(scale)))
+    np.add.at(apart, which, rest)
+    apart /= counts[:, None]
+    correlation = moments.cov / scale / scale[:, None]
+    solution = solve(stacks(observed[first]), correlation, apart).solution
+    return float(counts @ (apart * solution).sum(axis=1))

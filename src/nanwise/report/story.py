@@ -8,6 +8,8 @@ from nanwise.report.numbers import interval, is_number, number, percent, signed,
 
 #: sparsity bias below which a model is called steady, and from which its drift is called strong
 STEADY, STRONG = 0.1, 0.3
+#: p-value below which gaps are said not to fall completely at random
+NOT_BY_CHANCE = 0.05
 
 
 def story_of(facts: dict[str, Any]) -> list[str]:
@@ -135,6 +137,26 @@ def _data(facts: dict[str, Any]) -> str:
     if is_number(data.get("complete_rows")):
         text += f", {whole(data['complete_rows'])} rows are complete"
     return text + "."
+
+
+def randomness(data: dict[str, Any]) -> list[str]:
+    """One sentence on Little's test; nothing for a table without it or without gaps."""
+    test = data.get("mcar_test") or {}
+    if not test or not data.get("missing_share"):
+        return []
+    if not is_number(test.get("p_value")):
+        return [f"Whether gaps fall completely at random was not tested: {test.get('reason')}."]
+    p = f"p = {number(test['p_value'], 3)}" if test["p_value"] >= 0.001 else "p < 0.001"
+    figures = f"Little's test, {whole(test.get('df'))} degrees of freedom, {p}"
+    if test["p_value"] < NOT_BY_CHANCE:
+        return [
+            f"Gaps do not fall completely at random ({figures}): the averages of what is observed "
+            "differ between rows with different gaps."
+        ]
+    return [
+        f"Nothing speaks against gaps that fall completely at random ({figures}), which does not "
+        "prove that they do."
+    ]
 
 
 def _stress(facts: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from nanwise.report.numbers import (
     signed,
     whole,
 )
-from nanwise.report.story import higher_is_better, steadiness, story_of
+from nanwise.report.story import higher_is_better, randomness, steadiness, story_of
 
 MOST_COLUMNS_LISTED = 200
 
@@ -132,7 +132,7 @@ def _data(data: dict[str, Any]) -> dict[str, Any]:
         "task": data.get("task"),
         "target": data.get("target"),
         "target_stats": _target_stats(data),
-        "notes": data.get("notes") or [],
+        "notes": [*(data.get("notes") or []), *randomness(data)],
         "columns": [_column(c, rows) for c in listed[:MOST_COLUMNS_LISTED]],
         "more_columns": max(0, len(columns) - MOST_COLUMNS_LISTED),
     }

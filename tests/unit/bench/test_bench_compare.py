@@ -18,7 +18,9 @@ from sklearn.pipeline import make_pipeline
 from nanwise import registry
 from nanwise.bench import compare as module
 from nanwise.bench.compare import compare
+from nanwise.bench.overview import overview
 from nanwise.bench.store import FILE
+from nanwise.bench.table import read
 from nanwise.errors import DataError, GapWarning, TrainingError
 
 CALLS: list[str] = []
@@ -126,6 +128,27 @@ def test_data_facts():
     assert sum(p["count"] for p in data["pattern"]["patterns"]) == 55
     assert np.sum(data["pattern"]["rows"]) == 55 * 3 - gaps.sum()
     assert list(data["classes"]) == ["no", "yes"]
+
+
+def test_data_facts_tell_whether_gaps_fall_at_random():
+    draw = np.random.default_rng(0)
+    table = frame()
+    table["a"] = draw.normal(size=60)
+    told = overview(read(table, "y"))["mcar_test"]
+    assert (told["p_value"], told["reason"]) == (None, "no number is missing")
+    numbers = table.assign(b=table["a"] + draw.normal(size=60))
+    numbers.loc[numbers["a"] > 0.2, "b"] = None
+    told = overview(read(numbers, "y"))["mcar_test"]
+    assert told["reason"] is None
+    assert told["p_value"] < 0.001
+    assert (told["df"], told["n_patterns"], told["rows"], told["columns"]) == (1, 2, 60, 2)
+    twice = numbers.assign(c=2 * numbers["a"])
+    told = overview(read(twice, "y"))["mcar_test"]
+    assert told["statistic"] is None
+    assert "is determined by the others" in told["reason"]
+    empty = table.assign(a=None, b=None)
+    empty.loc[0, ["a", "b"]] = 1.0
+    assert overview(read(empty, "y"))["mcar_test"]["reason"] is not None
 
 
 def test_all_methods_share_their_folds(monkeypatch):

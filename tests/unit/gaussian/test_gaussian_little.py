@@ -75,7 +75,13 @@ def test_one_pattern_leaves_nothing_to_compare():
 
 
 def test_frames_are_taken():
-    assert mcar_test(pd.DataFrame(rows())) == mcar_test(rows())
+    frame = pd.DataFrame(rows(), columns=list("abc"))
+    assert mcar_test(frame) == mcar_test(rows())
+    assert mcar_test(frame.convert_dtypes()) == mcar_test(rows())
+    with pytest.raises(ValueError, match=r"column '[ad]' is determined by the others"):
+        mcar_test(frame.assign(d=2 * frame["a"]))
+    with pytest.raises(ValueError, match=r"takes columns of numbers.*'red'"):
+        mcar_test(frame.assign(d="red"))
 
 
 @pytest.mark.parametrize(

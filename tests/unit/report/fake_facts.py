@@ -168,6 +168,15 @@ def _data(rng):
         "complete_rows": 392,
         "dropped_rows": 0,
         "notes": ["Column 'pregnant' holds whole numbers and is read as numeric."],
+        "mcar_test": {
+            "statistic": 35.1,
+            "df": 14,
+            "p_value": 0.00142,
+            "n_patterns": 4,
+            "rows": 768,
+            "columns": 8,
+            "reason": None,
+        },
         "column_facts": [
             {
                 "name": n,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanwise.report import KINDS, render, write
-from nanwise.report.story import steadiness, story_of
+from nanwise.report.story import randomness, steadiness, story_of
 
 VOID = {"meta", "br", "img", "link", "input"}
 HOSTILE = "<script>alert(1)</script>\"' onload=x | `a` [b](javascript:c) & 💥"
@@ -175,6 +175,23 @@ def test_story_of_a_comparison(compare_facts):
     assert "stays where it was; zero drifts most, by +0.027" in drift
     assert failed == "1 of 11 methods failed at least once: batch_norm."
     assert "10.6 % of the cells are missing, 392 rows are complete" in data
+
+
+def test_the_data_section_says_whether_gaps_fall_at_random(compare_facts):
+    test = compare_facts["data"]["mcar_test"]
+    for kind in ("html", "md"):
+        told = " ".join(render(compare_facts, kind).split())
+        assert "Gaps do not fall completely at random" in told
+        assert "14 degrees of freedom, p = 0.001" in told
+    test["p_value"] = 0.3
+    assert "Nothing speaks against" in render(compare_facts, "md")
+    test["p_value"] = 1e-9
+    assert "p < 0.001" in randomness(compare_facts["data"])[0]
+    test |= {"p_value": None, "reason": "more columns than rows"}
+    assert "was not tested: more columns than rows." in render(compare_facts, "md")
+    compare_facts["data"]["missing_share"] = 0.0
+    assert randomness(compare_facts["data"]) == []
+    assert randomness({"missing_share": 0.1}) == []
 
 
 def test_story_does_not_call_chance_a_gain(compare_facts):

@@ -1,7 +1,7 @@
 """One training step of AutoRec on sparse ratings: each product by itself, and the whole step.
 
 Every line alternates all its sides and gives medians, since other work on the machine disturbs any
-single figure. ``dense`` is what one would write first in PyTorch: unobserved cells are 0, the error
+single figure; the least time is that of the calmest moment. ``dense`` is what one would write first in PyTorch: unobserved cells are 0, the error
 is multiplied by a mask. ``csr`` is torch's CSR tensor. ``ours`` is ``nanwise.nn.sparse``, and
 ``unfused`` the same with the loss written out after ``sampled_mm``. A step ends with Adam, and with
 batches it begins with taking the batch's rows out of the whole.
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _fair import fix_malloc
+from _fair import SETTINGS, fix_malloc
 from scipy import sparse as sp
 from torch import Tensor
 
@@ -105,13 +104,14 @@ def steps(rows: Rows, batch: int, rounds: int) -> None:
     sides = {name: Trainer(rows, batch, name) for name in SIDES}
     losses = {name: float(side.step()) for name, side in sides.items()}
     times = dict(zip(sides, alternate([side.step for side in sides.values()], rounds), strict=True))
-    print("\n| step | ms, median | ms, least | epoch, s | dense : this | first loss |")
-    print("|---|---|---|---|---|---|")
+    print("\n| step | ms, median | ms, least | dense : this, median | least | epoch, s | loss |")
+    print("|---|---|---|---|---|---|---|")
     for name, taken in times.items():
         ratio = statistics.median(d / t for d, t in zip(times["dense"], taken, strict=True))
-        middle, epoch = statistics.median(taken), statistics.median(taken) * count / batch
-        print(f"| {name} | {middle * 1e3:.1f} | {min(taken) * 1e3:.1f} | {epoch:.2f} ", end="")
-        print(f"| {ratio:.1f} | {losses[name]:.7g} |", flush=True)
+        middle, least = statistics.median(taken), min(taken)
+        print(f"| {name} | {middle * 1e3:.1f} | {least * 1e3:.1f} | {ratio:.1f} ", end="")
+        print(f"| {min(times['dense']) / least:.1f} ", end="")
+        print(f"| {middle * count / batch:.2f} | {losses[name]:.7g} |", flush=True)
 
 
 class Trainer:
@@ -176,27 +176,31 @@ def _seconds(step: Step) -> float:
 
 
 def report_memory(name: str, threads: int) -> None:
-    """Table of peaks, one process per side."""
+    """Table of peaks, one process per side, with glibc's own settings."""
     print("\n| memory | peak above imports, GiB | peak, GiB |")
     print("|---|---|---|")
+    plain = {key: value for key, value in os.environ.items() if key not in SETTINGS}
     for side in SIDES:
         call = [sys.executable, __file__, "--data", name, "--peak", side]
         call += ["--threads", str(threads)]
-        done = subprocess.run(call, check=True, capture_output=True, text=True)
+        done = subprocess.run(call, check=True, capture_output=True, text=True, env=plain)
         print(f"| {side} | {done.stdout.strip()} |", flush=True)
 
 
 def peak(name: str, side: str) -> str:
-    """Peak above the state before the data is there, and in all."""
-    before = _peak_gib()
-    trainer = Trainer(*load(name), side)
+    """Peak of some steps above the imports, and in all. Ratings count, reading them does not."""
+    before = _gib("VmRSS")
+    data = load(name)
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    trainer = Trainer(*data, side)
     for _ in range(3):
         trainer.step()
-    return f"{_peak_gib() - before:.2f} | {_peak_gib():.2f}"
+    return f"{_gib('VmHWM') - before:.2f} | {_gib('VmHWM'):.2f}"
 
 
-def _peak_gib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+def _gib(field: str) -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{field}:")[1].split()[0]) / 2**20
 
 
 def load(name: str) -> tuple[Rows, int]:
@@ -212,7 +216,7 @@ def movielens() -> Rows:
     """Item vectors of nine tenths of MovieLens 1M."""
     path = Path(os.environ["NANWISE_DATA"]) / "ml-1m" / "ratings.dat.gz"
     with gzip.open(path, "rt") as file:
-        table = np.loadtxt((line.replace("::", " ") for line in file), np.int32)
+        table = np.fromstring(file.read().replace("::", " "), np.int32, sep=" ").reshape(-1, 4)
     kept = table[np.random.default_rng(0).permutation(len(table))[: len(table) * 9 // 10]]
     user, item = (np.unique(kept[:, at], return_inverse=True)[1] for at in (0, 1))
     return Rows.from_scipy(sp.csr_array((kept[:, 2].astype(np.float32), (item, user))))
@@ -246,5 +250,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    fix_malloc(threads=2)  # what OpenMP may use at most; --threads says how many torch takes
+    if "--peak" not in sys.argv:
+        fix_malloc(threads=2)  # what OpenMP may use at most; --threads says how many torch takes
     sys.exit(main())

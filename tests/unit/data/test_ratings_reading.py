@@ -1,6 +1,8 @@
 """Files and frames of ratings: what is read, and what is said about files that are wrong."""
 
 import gzip
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -404,3 +406,27 @@ def test_from_csr_does_not_change_what_it_is_given():
 def test_matrices_that_are_wrong(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.slow
+def test_memory_is_bounded_by_the_chunks_not_by_the_file(tmp_path):
+    """A file of 200 megabytes, most of it text that is not needed."""
+    path = tmp_path / "r.csv"
+    with open(path, "w") as file:
+        file.write("user,item,review,rating\n")
+        for start in range(0, 500_000, 1000):
+            file.writelines(
+                f'u{k % 999},{k % 1007},"{"so, so " * 56}",{k % 5}\n'
+                for k in range(start, start + 1000)
+            )
+    code = (
+        "import resource, sys, pandas; from nanwise.data.ratings import read_ratings; "
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; before = peak(); "
+        "ratings = read_ratings(sys.argv[1], chunk_rows=20_000); "
+        "print(ratings.facts['rows_read'], peak() - before)"
+    )
+    run = [sys.executable, "-c", code, str(path)]
+    out = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    assert path.stat().st_size > 195e6
+    assert out[0] == "500000"
+    assert float(out[1]) < 100  # megabytes

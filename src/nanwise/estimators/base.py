@@ -91,17 +91,16 @@ class NetEstimator(BaseEstimator):
 
         from nanwise.train.loop import train
 
-        plan = self._plan()
-        fit_rows, valid_rows = self._split(y, plan.validation, seed)
+        fit_rows, valid_rows = self._split(y, self._plan().validation, seed)
         source, validation = self._sources(X, y, weight, fit_rows, valid_rows)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             self.net_ = self._build()
-        self._start(self.net_, source)
+        self._start(self.net_, source, seed)
         self.history_ = train(
             self.net_,
             source,
-            plan,
+            self._plan_for(len(source)),
             seed=seed,
             validation=validation,
             device=self.device,
@@ -164,7 +163,7 @@ class NetEstimator(BaseEstimator):
         """The untrained network: a :class:`nanwise.train.loop.Trainable`."""
         raise NotImplementedError(f"{type(self).__name__} has no network")
 
-    def _start(self, net: Any, source: Any) -> None:
+    def _start(self, net: Any, source: Any, seed: int) -> None:
         """Called once between building and training: set weights from the training rows.
 
         ``source`` is what the loop trains on; a dense one has ``values``, ``observed``, ``target``
@@ -173,6 +172,10 @@ class NetEstimator(BaseEstimator):
 
     def _plan(self) -> Plan:
         return self._default_plan() if self.plan is None else self.plan
+
+    def _plan_for(self, n_rows: int) -> Plan:
+        """The plan for that many training rows."""
+        return self._plan()
 
     @staticmethod
     def _default_plan() -> Plan:

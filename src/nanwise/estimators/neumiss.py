@@ -49,8 +49,15 @@ class _NeuMissNet(NetEstimator):
 
     @staticmethod
     def _default_plan() -> Plan:
-        # the weights have a home, which is not 0
-        return Plan(weight_decay=0.0)
+        return Plan(epochs=20, batch=256, lr=3e-3, weight_decay=0.0)
+
+    def _plan_for(self, n_rows: int) -> Plan:
+        from nanwise.estimators.neumiss_start import decay_for
+
+        plan = self._plan()
+        if self.plan is None and self.start == "moments":
+            plan.weight_decay = decay_for(self.net_, n_rows)
+        return plan
 
     def _check_learnt(self, weights: dict[str, Any]) -> None:
         import torch
@@ -78,17 +85,22 @@ class NeuMissRegressor(_NeuMissNet, NetRegressor):
 
     Parameters
     ----------
-    depth : int, default=5
+    depth : int, default=9
         Number of layers before the mixing one, at least 0.
     residual : bool, default=True
         Whether the centred values are added after every layer, as the Neumann series has it.
     start : {"moments", "random"}, default="moments"
-        Weights at the start of training: from mean and covariance of the incomplete rows (EM), or
-        random, as published. ``"moments"`` needs ``residual`` from depth 2 on.
+        Weights at the start of training. ``"moments"``: the network is first fitted to the best
+        predictions for the mean and covariance of the incomplete rows (EM), see
+        ``nanwise/estimators/neumiss_start.py``; needs ``residual`` from depth 2 on. ``"random"``,
+        as published.
     scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
         How columns are scaled first.
     plan : Plan, optional
-        Training settings (epochs, batch, lr, patience, ...). None: ``Plan(weight_decay=0)``.
+        Training settings (epochs, batch, lr, patience, ...). With ``start="moments"`` its
+        ``weight_decay`` pulls the matrices to their start, not to 0. None: 20 epochs, batches of
+        256, lr 0.003; a decay of 40 times the number of parameters per row, at most 30 (with a
+        random start: none).
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.
     random_state : int, RandomState or None
@@ -132,7 +144,7 @@ class NeuMissRegressor(_NeuMissNet, NetRegressor):
 
     def __init__(
         self,
-        depth: int = 5,
+        depth: int = 9,
         *,
         residual: bool = True,
         start: str = "moments",
@@ -149,12 +161,11 @@ class NeuMissRegressor(_NeuMissNet, NetRegressor):
         self.device = device
         self.random_state = random_state
 
-    def _start(self, net: Any, source: Any) -> None:
+    def _start(self, net: Any, source: Any, seed: int) -> None:
         from nanwise.estimators.neumiss_start import start_regression
 
         if self.start == "moments":
-            rows = (source.values, source.observed, source.target, source.weight)
-            start_regression(net.layer, *rows)
+            start_regression(net.layer, source, seed, self.device)
 
 
 class NeuMissClassifier(_NeuMissNet, NetClassifier):
@@ -165,19 +176,24 @@ class NeuMissClassifier(_NeuMissNet, NetClassifier):
 
     Parameters
     ----------
-    depth : int, default=5
+    depth : int, default=9
         Number of layers before the mixing one, at least 0.
     residual : bool, default=True
         Whether the centred values are added after every layer, as the Neumann series has it.
     start : {"moments", "random"}, default="moments"
-        Weights at the start of training: from mean and covariance of the incomplete rows (EM), or
-        random, as published. ``"moments"`` needs ``residual`` from depth 2 on.
+        Weights at the start of training. ``"moments"``: the network is first fitted to the best
+        predictions for the mean and covariance of the incomplete rows (EM), see
+        ``nanwise/estimators/neumiss_start.py``; needs ``residual`` from depth 2 on. ``"random"``,
+        as published.
     scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
         How columns are scaled first.
     class_weight : dict, "balanced" or None
         Weight of each class in the loss.
     plan : Plan, optional
-        Training settings (epochs, batch, lr, patience, ...). None: ``Plan(weight_decay=0)``.
+        Training settings (epochs, batch, lr, patience, ...). With ``start="moments"`` its
+        ``weight_decay`` pulls the matrices to their start, not to 0. None: 20 epochs, batches of
+        256, lr 0.003; a decay of 40 times the number of parameters per row, at most 30 (with a
+        random start: none).
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.
     random_state : int, RandomState or None
@@ -213,7 +229,7 @@ class NeuMissClassifier(_NeuMissNet, NetClassifier):
 
     def __init__(
         self,
-        depth: int = 5,
+        depth: int = 9,
         *,
         residual: bool = True,
         start: str = "moments",
@@ -232,9 +248,8 @@ class NeuMissClassifier(_NeuMissNet, NetClassifier):
         self.device = device
         self.random_state = random_state
 
-    def _start(self, net: Any, source: Any) -> None:
+    def _start(self, net: Any, source: Any, seed: int) -> None:
         from nanwise.estimators.neumiss_start import start_classification
 
         if self.start == "moments":
-            rows = (source.values, source.observed, source.target, source.weight)
-            start_classification(net.layer, *rows)
+            start_classification(net.layer, source, seed, self.device)

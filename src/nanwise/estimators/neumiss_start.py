@@ -1,9 +1,10 @@
 """Where the training of a NeuMiss network starts: at moments estimated from the incomplete rows.
 
-Mean and covariance come from EM; the matrices then are those of a Chebyshev iteration for the
-inverse covariance of every pattern, and the linear model is fitted to the rows that the network
-completes with them. What is left to training is what the iteration misses at this depth, and what
-the moments miss if values are not missing at random.
+Mean and covariance come from EM. With them every row's best prediction is known, if values are
+missing at random: that of a linear model on the row's conditional expectation. The network first
+gets the matrices of a Chebyshev iteration for the inverse covariance of every pattern, and is then
+fitted to these predictions, which are free of the noise of the target. What is left to training on
+the target is what the moments miss if values are not missing at random.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from nanwise.gaussian.conditional import expectation
 from nanwise.gaussian.em import fit_rows
 from nanwise.gaussian.moments import Moments
+from nanwise.train.plan import Plan
 
 #: more rows than that do not make a better start, only a slower one
 MAX_ROWS = 20_000
@@ -24,43 +27,98 @@ MAX_ITER = 100
 LEAST_PENALTY = 1e-4
 #: how much lower than all others the intercept of a class without a row is
 UNSEEN = 5.0
+#: share of the largest eigenvalue down to which the Chebyshev iteration is accurate at the start
+LOWER = 1 / 60
+BATCH = 256
+FITTING_STEPS = 10_000
+LEAST_EPOCHS, MOST_EPOCHS = 25, 50
+#: decay = PULL * parameters / rows, see benchmarks/neumiss_ablation.py
+PULL = 40.0
+MOST_PULL = 30.0
 
 
-def start_regression(net: Any, values: Any, observed: Any, target: Any, weight: Any) -> None:
+def start_regression(net: Any, source: Any, seed: int, device: str | None = None) -> None:
     """Set the weights of ``net`` (:class:`nanwise.nn.NeuMiss`) for a target of numbers.
 
     Parameters
     ----------
     net : NeuMiss
         With residual, unless its depth is at most 1.
-    values, observed : Tensor, shape (N, D)
-        Training rows, 0 in gaps.
-    target : Tensor, shape (N, K)
-        NaN where there is none.
-    weight : Tensor, shape (N,), or None
+    source : DenseSource
+        Training rows; the target (N, K) is NaN where there is none.
+    seed : int
+        Of the order of rows.
+    device : str, optional
+        Where to train.
     """
-    values, observed, target, weight = _some_rows(values, observed, target, weight)
+    values, observed, target, weight = _some_rows(source)
     scored = ~np.isnan(target)
     joint = row_moments(
         np.hstack([np.where(scored, target, 0.0), values]), np.hstack([scored, observed]), weight
     )
     k = target.shape[1]
-    completed = _complete_by(net, joint.mean[k:], joint.cov[k:, k:], values, observed)
+    moments = Moments(joint.mean[k:], joint.cov[k:, k:])
+    completed = _complete(values, observed, moments)
     penalty = shrinkage_for(values, observed)
     fits = [
         _least_squares(completed[there], y[there], weight[there], penalty)
         for y, there in zip(target.T, scored.T, strict=True)
     ]
-    _set_linear(net, np.stack([coef for coef, _ in fits]), np.array([b for _, b in fits]))
+    coef, intercept = np.stack([coef for coef, _ in fits]), np.array([b for _, b in fits])
+    _fit_to(net, source, moments, (coef, intercept), seed, device)
 
 
-def start_classification(net: Any, values: Any, observed: Any, target: Any, weight: Any) -> None:
-    """The same for classes: ``target`` (N,) holds their numbers, ``net`` has one output for two."""
-    values, observed, target, weight = _some_rows(values, observed, target, weight)
+def start_classification(net: Any, source: Any, seed: int, device: str | None = None) -> None:
+    """The same for classes: the target (N,) holds their numbers; one output for two of them."""
+    values, observed, target, weight = _some_rows(source)
     moments = row_moments(values, observed, weight)
-    completed = _complete_by(net, *moments, values, observed)
+    completed = _complete(values, observed, moments)
     penalty = max(shrinkage_for(values, observed), LEAST_PENALTY)
-    _set_linear(net, *_logistic(completed, target, weight, penalty, net.out_features))
+    linear = _logistic(completed, target, weight, penalty, net.out_features)
+    _fit_to(net, source, moments, linear, seed, device)
+
+
+def _fit_to(
+    net: Any,
+    source: Any,
+    moments: Moments,
+    linear: tuple[np.ndarray, np.ndarray],
+    seed: int,
+    device: str | None,
+) -> None:
+    """Fit the network to a linear model on conditional expectations; decay then pulls it there."""
+    import torch
+    from torch import nn
+
+    from nanwise.estimators.sources import DenseSource
+    from nanwise.nets.losses import squared
+    from nanwise.nets.table_net import TableNet
+    from nanwise.train.loop import train
+
+    coef, intercept = linear
+    net.set_moments(*moments, coef, intercept, iteration="chebyshev", lower=LOWER)
+    values, observed = source.values.double().numpy(), source.observed.numpy()
+    aim = _complete(values, observed, moments) @ coef.T + intercept
+    dtype = source.values.dtype
+    precision = str(dtype).removeprefix("torch.")
+    weight = None if source.weight is None else source.weight.numpy()
+    rows = DenseSource(values, observed, torch.as_tensor(aim, dtype=dtype), weight, precision)
+    trainable = TableNet(net, nn.Identity(), squared)
+    train(trainable, rows, fitting_plan(len(rows), precision), seed=seed, device=device)
+    net.train().stay()
+
+
+def fitting_plan(n_rows: int, precision: str = "float32") -> Plan:
+    """How long the network is fitted to the predictions of the moments."""
+    steps = max(n_rows // BATCH, 1)
+    epochs = min(max(FITTING_STEPS // steps, LEAST_EPOCHS), MOST_EPOCHS)
+    return Plan(epochs=epochs, batch=BATCH, lr=4e-3, weight_decay=0.0, precision=precision)
+
+
+def decay_for(net: Any, n_rows: int) -> float:
+    """Weight decay towards the start: the more parameters to a row, the stronger."""
+    n_parameters = sum(parameter.numel() for parameter in net.parameters())
+    return min(PULL * n_parameters / n_rows, MOST_PULL)
 
 
 def row_moments(values: np.ndarray, observed: np.ndarray, weight: Any = None) -> Moments:
@@ -93,29 +151,20 @@ def some_rows(n: int) -> np.ndarray:
     return np.sort(np.random.default_rng(0).choice(n, MAX_ROWS, replace=False))
 
 
-def _some_rows(
-    values: Any, observed: Any, target: Any, weight: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    rows = some_rows(len(values))
-    weight = np.ones(len(rows)) if weight is None else weight.double().numpy()[rows]
+def _some_rows(source: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Values, observed, target and weight of the rows that the moments are learnt from."""
+    rows = some_rows(len(source))
+    weight = np.ones(len(rows)) if source.weight is None else source.weight.double().numpy()[rows]
     return (
-        values.numpy()[rows].astype(np.float64),
-        observed.numpy()[rows],
-        target.numpy()[rows],
+        source.values.numpy()[rows].astype(np.float64),
+        source.observed.numpy()[rows],
+        source.target.numpy()[rows],
         weight,
     )
 
 
-def _complete_by(
-    net: Any, mean: np.ndarray, cov: np.ndarray, values: np.ndarray, observed: np.ndarray
-) -> np.ndarray:
-    """Set the iteration of the network and let it complete the rows."""
-    import torch
-
-    net.set_moments(mean, cov, np.zeros(tuple(net.coef.shape)), iteration="chebyshev")
-    with torch.inference_mode():
-        rows = torch.as_tensor(values, dtype=net.mean.dtype)
-        return net.complete(rows, torch.as_tensor(observed)).double().numpy()
+def _complete(values: np.ndarray, observed: np.ndarray, moments: Moments) -> np.ndarray:
+    return np.where(observed, values, expectation(values, observed, moments))
 
 
 def _least_squares(
@@ -149,11 +198,3 @@ def _logistic(
     coef[model.classes_] = signs * model.coef_ if both else model.coef_
     intercept[model.classes_] = signs[:, 0] * model.intercept_ if both else model.intercept_
     return coef, intercept
-
-
-def _set_linear(net: Any, coef: np.ndarray, intercept: np.ndarray) -> None:
-    import torch
-
-    with torch.no_grad():
-        net.coef.copy_(torch.as_tensor(coef))
-        net.intercept.copy_(torch.as_tensor(intercept))

@@ -3,8 +3,8 @@
 Same meaning as :func:`nanwise.missing.observe`, but the mask comes back as numbers 0 and 1. On a
 CPU, torch selects element by element (``masked_fill`` and ``where`` mispredict at every random gap)
 and converts ``bool`` to float without vector instructions: for 1024 rows of 256 features that takes
-as long as their product with a 256 x 256 matrix. ``nan_to_num``, a comparison written as numbers and
-a mask read as bytes are vectorised and do the same work about 10 times faster.
+as long as their product with a 256 x 256 matrix. ``nan_to_num``, a comparison written as numbers
+and a mask read as bytes are vectorised and do the same work about 10 times faster.
 """
 
 from __future__ import annotations

@@ -58,6 +58,8 @@ class NeuMiss(nn.Module):
         :math:`\beta`.
     intercept : Parameter, shape (n_outputs,)
         b.
+    homes : dict
+        Where weight decay pulls parameters, see :meth:`stay`.
 
     References
     ----------
@@ -95,6 +97,7 @@ class NeuMiss(nn.Module):
         self.mix = empty(*square)
         self.coef = empty(n_outputs, n_features)
         self.intercept = empty(n_outputs)
+        self.homes: dict[str, Tensor | None] = {}
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -196,6 +199,14 @@ class NeuMiss(nn.Module):
             put("start", self.start, np.eye(self.n_features))
         for step, weight in zip(self.steps, weights.steps, strict=True):
             put("steps", step, weight)
+        return self
+
+    def stay(self) -> Self:
+        """Let weight decay pull the matrices to where they are now, not to 0; the rest is free."""
+        self.homes = {
+            name: parameter.detach().clone() if name in ("start", "mix") or "." in name else None
+            for name, parameter in self.named_parameters()
+        }
         return self
 
     def complete(self, x: Tensor | Observed, observed: Tensor | None = None) -> Tensor:

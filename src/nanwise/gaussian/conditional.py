@@ -7,10 +7,14 @@ With mean mu and covariance S, observed cells o, missing cells m and ``r = x_o -
 The two forms need the inverse of a matrix as large as o or as m; each row takes the smaller one.
 
 **Gaussian self-masking.** The density of x given x_o is multiplied by
-``exp(-(x_j - c_j)^2 / (2 v_j))`` for every missing j. That factor is the likelihood of a value
-``c_j`` observed with an error of variance ``v_j``. So (1) holds with all columns observed: the
-missing ones at ``c_j``, with ``v_j`` added to the diagonal of S. A column with infinite ``v_j``
-stays missing.
+``exp(-(x_j - c_j)^2 / (2 v_j))`` for every missing j, which adds ``1 / v_j`` to the diagonal of
+K_mm and pulls towards ``c_j``:
+
+    E[x_m | x_o, gaps] = mu_m - (K_mm + V_m^-1)^-1 (K_mo r - V_m^-1 (c_m - mu_m))           (2)
+
+Where K cannot be trusted: the factor is also the likelihood of a value ``c_j`` observed with an
+error of variance ``v_j``. So the first form of (1) holds with all columns observed, the missing
+ones at ``c_j``, with ``v_j`` added to the diagonal of S.
 
 **Draws.** If z is a draw of the whole vector, ``E[x | x_o] + z - E[z | z_o]`` has the conditional
 distribution of x, so a draw needs nothing but conditional means.
@@ -115,13 +119,17 @@ def expectation(
     scale = scales(moments.cov)
     constant = np.diag(moments.cov) == 0
     cov = lift(moments.cov / scale / scale[:, None] + np.diag(constant.astype(float)), FLOOR)
+    precision = np.linalg.inv(cov) if np.linalg.eigvalsh(cov)[0] >= _WELL else None
     if masking is None:
-        precision = np.linalg.inv(cov) if np.linalg.eigvalsh(cov)[0] >= _WELL else None
         find: Any = partial(_at_random, cov=cov, precision=precision)
     else:
         centre = (masking.centre - moments.mean) / scale
         variance = np.where(constant, np.inf, masking.variance / scale**2)
-        find = partial(_self_masked, cov=cov, centre=centre, variance=variance)
+        known: Any = {"centre": centre, "variance": variance}
+        if precision is None:
+            find = partial(_self_masked_singular, cov=cov, **known)
+        else:
+            find = partial(_self_masked, precision=precision, **known)
     guess = np.empty(values.shape)
     for part in (slice(i, i + _ROWS) for i in range(0, len(values), _ROWS)):
         guess[part] = find((values[part] - moments.mean) / scale, observed[part])
@@ -157,6 +165,21 @@ def _at_random(
 
 
 def _self_masked(
+    values: np.ndarray,
+    observed: np.ndarray,
+    precision: np.ndarray,
+    centre: np.ndarray,
+    variance: np.ndarray,
+) -> np.ndarray:
+    """Equation (2) for rows with mean 0."""
+    values = np.where(observed, values, 0.0)
+    narrow = 1 / variance
+    pull = values @ precision - narrow * centre
+    extra = np.where(observed, 0.0, narrow)
+    return values - solve(stacks(~observed), precision, pull, diagonal=extra).solution
+
+
+def _self_masked_singular(
     values: np.ndarray,
     observed: np.ndarray,
     cov: np.ndarray,

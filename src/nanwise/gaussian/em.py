@@ -14,11 +14,6 @@ C and V through the inverse of ``S_oo``, a row with few gaps through that of ``K
 variance 1. What never decreases is then the log-likelihood less ``nu/2 (log det S + tr S^-1)``,
 where ``nu = n lambda / (1 - lambda)``; with lambda = 0 the log-likelihood itself.
 
-**Fewer rows.** The step depends on the rows of a pattern only through their weight, mean and
-scatter. More rows than that are replaced by a triangular factor of ``sum_i w_i (1, x_i)(1, x_i)'``,
-whose rows ``(c, z)`` take the place of ``sqrt(w) (1, x)``: a step on a million rows with a hundred
-patterns costs what it costs on some thousand rows.
-
 **Fewer steps.** Two steps are extrapolated (SQUAREM; Varadhan and Roland, 2008); the point reached
 is kept only if it is not worse than the last one.
 """
@@ -33,6 +28,14 @@ import numpy as np
 
 from nanwise.errors import GapWarning
 from nanwise.gaussian.conditional import few_gaps, read_rows
+from nanwise.gaussian.em_rows import (
+    Rows,
+    column_moments,
+    compress,
+    default_shrinkage,
+    first_guess,
+    rows_that_count,
+)
 from nanwise.gaussian.moments import Moments, lift
 from nanwise.gaussian.patterns import Stack, solve, stacks
 
@@ -132,8 +135,8 @@ def fit_rows(
 ) -> GaussianFit:
     """:func:`fit_gaussian` for rows that are split already and without a warning."""
     _check_settings(shrinkage, tol, max_iter)
-    values, observed, weight = _rows_that_count(values, observed, weight)
-    mean, spread = _column_moments(values, observed, weight)
+    values, observed, weight = rows_that_count(values, observed, weight)
+    mean, spread = column_moments(values, observed, weight)
     varies = spread > 0
     moments = Moments(mean, np.diag(np.where(observed.any(axis=0), 0.0, 1.0)))
     if not varies.any():
@@ -141,9 +144,9 @@ def fit_rows(
     scaled = (values[:, varies] - mean[varies]) / spread[varies]
     there = observed[:, varies]
     if shrinkage is None:
-        shrinkage = _default_shrinkage(there, weight)
-    search = _Search(_compress(scaled, there, weight), shrinkage)
-    start = _start(scaled, there, weight)
+        shrinkage = default_shrinkage(there, weight)
+    search = _Search(compress(scaled, there, weight), shrinkage)
+    start = first_guess(scaled, there, weight)
     point, history, n_iter, converged = search.run(start, tol, max_iter)
     moments.mean[varies] += spread[varies] * point.mean
     moments.cov[np.ix_(varies, varies)] = point.cov * spread[varies] * spread[varies][:, None]
@@ -151,21 +154,13 @@ def fit_rows(
     return GaussianFit(moments, [h - unit for h in history], n_iter, converged)
 
 
-class _Rows(NamedTuple):
-    """Rows ``sqrt(w) (1, x)`` or a triangular factor of many such rows."""
-
-    one: np.ndarray  # (n,)
-    values: np.ndarray  # (n, d), 0 in gaps
-    observed: np.ndarray
-
-
 class _Search:
     """EM steps from given rows."""
 
-    def __init__(self, rows: _Rows, shrinkage: float) -> None:
+    def __init__(self, rows: Rows, shrinkage: float) -> None:
         rich = few_gaps(rows.observed)
-        self.rich = _Rows(*(part[rich] for part in rows))
-        self.poor = _Rows(*(part[~rich] for part in rows))
+        self.rich = Rows(*(part[rich] for part in rows))
+        self.poor = Rows(*(part[~rich] for part in rows))
         self.gaps: list[Stack] = stacks(~self.rich.observed)
         self.seen: list[Stack] = stacks(self.poor.observed)
         self.total = float(rows.one @ rows.one)
@@ -271,72 +266,3 @@ def _check_settings(shrinkage: float | None, tol: float, max_iter: int) -> None:
         raise ValueError(f"tol must be above 0, got {tol!r}")
     if not max_iter >= 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
-
-
-def _rows_that_count(
-    values: np.ndarray, observed: np.ndarray, weight: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows with weight and at least one value, 0 in gaps."""
-    weight = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
-    if weight.shape != (len(values),):
-        raise ValueError(f"weight must have shape {(len(values),)}, got {weight.shape}")
-    if not (np.isfinite(weight) & (weight >= 0)).all():
-        row = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
-        raise ValueError(f"weights must be finite and not negative, row {row} has {weight[row]}")
-    keep = (weight > 0) & observed.any(axis=1)
-    values = np.where(observed[keep], values[keep], 0.0).astype(np.float64, copy=False)
-    return values, observed[keep], weight[keep]
-
-
-def _column_moments(
-    values: np.ndarray, observed: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Available-case means and standard deviations; a column of rounding errors has none."""
-    heavy = observed * weight[:, None]
-    total = heavy.sum(axis=0)
-    total = np.where(total > 0, total, 1.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = (heavy * values).sum(axis=0) / total
-        variance = (heavy * (values - mean) ** 2).sum(axis=0) / total
-    if not np.isfinite(variance).all():
-        column = int(np.argmin(np.isfinite(variance)))
-        raise ValueError(f"the values of column {column} are too large to be squared; scale them")
-    low = np.min(values, axis=0, where=observed, initial=np.inf)
-    high = np.max(values, axis=0, where=observed, initial=-np.inf)
-    rounding = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(low), np.abs(high))
-    constant = high <= low + rounding
-    return np.where(high == low, low, mean), np.where(constant, 0.0, np.sqrt(variance))
-
-
-def _default_shrinkage(observed: np.ndarray, weight: np.ndarray) -> float:
-    n_values, d = float((weight @ observed).mean()), observed.shape[1]
-    return 1 / (1 + (n_values / d) ** 2)
-
-
-def _start(values: np.ndarray, observed: np.ndarray, weight: np.ndarray) -> Moments:
-    """Available-case moments of scaled columns, made definite."""
-    heavy, there = values * observed * weight[:, None], observed.astype(np.float64)
-    pairs = (there * weight[:, None]).T @ there
-    cov = heavy.T @ (values * observed) / np.where(pairs > 0, pairs, 1.0)
-    power, axes = np.linalg.eigh((cov + cov.T) / 2)
-    cov = (axes * np.maximum(power, 1e-4 * power[-1])) @ axes.T
-    return Moments(np.zeros(len(cov)), (cov + cov.T) / 2)
-
-
-def _compress(values: np.ndarray, observed: np.ndarray, weight: np.ndarray) -> _Rows:
-    """At most k + 1 rows for a pattern of k columns, with the same weight, mean and scatter."""
-    one = np.sqrt(weight)
-    values = np.where(observed, values * one[:, None], 0.0)
-    kept = np.ones(len(one), dtype=bool)
-    for group in stacks(observed):
-        k, m = group.columns.shape[1], group.rows.shape[1]
-        if m <= k + 1:
-            continue
-        cells = group.rows[:, :, None], group.columns[:, None, :]
-        factor = np.linalg.qr(
-            np.concatenate([one[group.rows][:, :, None], values[cells]], axis=2), mode="r"
-        )
-        first, rest = group.rows[:, : k + 1], group.rows[:, k + 1 :]
-        one[first], kept[rest] = factor[:, :, 0], False
-        values[first[:, :, None], group.columns[:, None, :]] = factor[:, :, 1:]
-    return _Rows(one[kept], values[kept], observed[kept])

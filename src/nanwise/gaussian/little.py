@@ -65,8 +65,8 @@ def mcar_test(X: Any) -> MCARTest:
     Raises
     ------
     ValueError
-        Fewer rows than columns, or a column that the others determine: the covariance cannot be
-        inverted.
+        Fewer rows than columns, or a column that the others determine or that is hardly ever
+        observed together with them: the covariance cannot be inverted.
 
     Examples
     --------
@@ -129,10 +129,10 @@ def _refuse_dependent(cov: np.ndarray, names: list[str]) -> None:
     scale = scales(cov)
     power, axes = np.linalg.eigh(cov / scale / scale[:, None])
     if power[0] < _DEPENDENT:
+        name = names[int(np.abs(axes[:, 0]).argmax())]
         raise ValueError(
-            f"column {names[np.abs(axes[:, 0]).argmax()]} is determined by the others (least "
-            f"eigenvalue of the correlations {power[0]:.1e}), so the test has no answer; leave it "
-            "out"
+            f"column {name} is determined by the others, or too little of it is observed together "
+            f"with them (least eigenvalue of the correlations {power[0]:.1e}); leave it out"
         )
 
 

@@ -108,27 +108,25 @@ def solve(
     import torch
 
     d = len(matrix)
-    whole, solution = torch.from_numpy(matrix), torch.zeros(rhs.shape, dtype=torch.float64)
+    whole, given = torch.from_numpy(matrix), torch.from_numpy(np.ascontiguousarray(rhs))
+    solution = torch.zeros(rhs.shape, dtype=torch.float64)
     inverse, log_det = torch.zeros(d * d, dtype=torch.float64), 0.0
-    given = torch.from_numpy(np.ascontiguousarray(rhs))
     for group in groups:
         columns, rows = torch.from_numpy(group.columns), torch.from_numpy(group.rows)
         cells = columns[:, :, None] * d + columns[:, None, :]
+        places = rows[:, None, :] * d + columns[:, :, None]
         system = whole.reshape(-1)[cells]
         if diagonal is not None:
-            system.diagonal(dim1=1, dim2=2).add_(
-                torch.from_numpy(diagonal[group.rows[:, :1], group.columns])
-            )
-        root = torch.linalg.cholesky(system)
-        places = rows[:, None, :] * d + columns[:, :, None]
-        right = given.reshape(-1)[places]
+            extra = torch.from_numpy(diagonal[group.rows[:, :1], group.columns])
+            system.diagonal(dim1=1, dim2=2).add_(extra)
+        root, right = torch.linalg.cholesky(system), given.view(-1)[places]
         if weight is None:
             answer = torch.cholesky_solve(right, root)
         else:
             inverses = torch.cholesky_inverse(root)
             answer = inverses @ right
             heavy = torch.from_numpy(weight[group.rows].sum(axis=1))
-            inverse.index_add_(0, cells.reshape(-1), (inverses * heavy[:, None, None]).reshape(-1))
+            inverse.index_add_(0, cells.view(-1), (inverses * heavy[:, None, None]).view(-1))
             log_det += 2 * float(root.diagonal(dim1=1, dim2=2).log().sum(dim=1) @ heavy)
-        solution.view(-1)[places.reshape(-1)] = answer.reshape(-1)
+        solution.view(-1)[places.view(-1)] = answer.reshape(-1)
     return Solved(solution.numpy(), log_det, inverse.view(d, d).numpy())

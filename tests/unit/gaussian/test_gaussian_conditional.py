@@ -50,8 +50,11 @@ def test_mean_equals_a_loop_over_rows(d, share):
     np.testing.assert_allclose(conditional_mean(x, moments), naive(x, moments), atol=1e-10)
 
 
+@pytest.mark.parametrize("trust", [1e-6, np.inf])
 @pytest.mark.parametrize("d", [1, 2, 7])
-def test_self_masked_mean_equals_a_loop_over_rows(d):
+def test_self_masked_mean_equals_a_loop_over_rows(d, trust, monkeypatch):
+    """By the precision matrix and by the covariance, which serves where that is singular."""
+    monkeypatch.setattr("nanwise.gaussian.conditional._WELL", trust)
     moments, draw = vector(d), np.random.default_rng(5)
     masking = SelfMasking(draw.normal(size=d), draw.uniform(0.2, 3.0, d))
     x = rows(moments)
@@ -104,6 +107,13 @@ def test_equal_columns_copy_each_other():
     moments = Moments(np.zeros(3), np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]]))
     filled = conditional_mean(np.array([[2.0, np.nan, np.nan], [2.0, 2.0, np.nan]]), moments)
     np.testing.assert_allclose(filled, [[2.0, 2.0, 1.0], [2.0, 2.0, 1.0]], atol=1e-5)
+
+
+def test_equal_columns_hide_together():
+    """Two copies of one value, both hidden by the same factor: the factor counts twice."""
+    moments, masking = Moments(np.zeros(2), np.ones((2, 2))), SelfMasking(np.ones(2), np.ones(2))
+    filled = conditional_mean(np.array([[np.nan, np.nan], [0.5, np.nan]]), moments, masking)
+    np.testing.assert_allclose(filled, [[2 / 3, 2 / 3], [0.5, 0.5]], atol=1e-5)
 
 
 def test_a_constant_column_keeps_its_value_and_has_no_influence():

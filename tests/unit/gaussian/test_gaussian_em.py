@@ -11,6 +11,7 @@ from nanwise.errors import GapWarning
 from nanwise.gaussian import em
 from nanwise.gaussian.conditional import conditional_mean
 from nanwise.gaussian.em import fit_gaussian
+from nanwise.gaussian.em_rows import compress
 from nanwise.gaussian.moments import check_moments
 
 
@@ -165,7 +166,7 @@ def test_few_patterns_with_many_rows_are_compressed():
     x = rows(n=3000, d=4, share=0.0)
     x[:1000, 0], x[1000:1500, 2:] = np.nan, np.nan
     there = ~np.isnan(x)
-    short = em._compress(np.nan_to_num(x), there, np.ones(3000))
+    short = compress(np.nan_to_num(x), there, np.ones(3000))
     assert len(short.one) == 4 + 3 + 5
     assert (short.one**2).sum() == pytest.approx(3000)
     np.testing.assert_allclose(short.values.T @ short.values, np.nan_to_num(x).T @ np.nan_to_num(x))

@@ -126,7 +126,7 @@ def solve(
             inverses = torch.cholesky_inverse(root)
             answer = inverses @ right
             heavy = torch.from_numpy(weight[group.rows].sum(axis=1))
-            inverse.index_add_(0, cells.view(-1), (inverses * heavy[:, None, None]).view(-1))
+            inverse.index_add_(0, cells.view(-1), (inverses * heavy[:, None, None]).reshape(-1))
             log_det += 2 * float(root.diagonal(dim1=1, dim2=2).log().sum(dim=1) @ heavy)
         solution.view(-1)[places.view(-1)] = answer.reshape(-1)
     return Solved(solution.numpy(), log_det, inverse.view(d, d).numpy())

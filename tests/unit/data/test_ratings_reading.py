@@ -179,6 +179,7 @@ def test_duplicates_are_resolved_by_the_stated_rule(tmp_path):
     ("cell", "message"),
     [
         ("good", "the rating 'good' is not a number"),
+        ("True", "the rating 'True' is not a number"),
         ("", "the rating is missing"),
         ("NA", "the rating is missing"),
         ("inf", "the rating is infinite"),
@@ -341,6 +342,7 @@ def test_frames_keep_the_type_of_ids():
     ("change", "message"),
     [
         ({"rating": [1, "bad"]}, "the frame, row 1: the rating 'bad' is not a number"),
+        ({"rating": [True, False]}, "row 0: the rating 'True' is not a number"),
         ({"rating": [1, None]}, "row 1: the rating is missing"),
         ({"rating": [np.inf, 1]}, "row 0: the rating is infinite"),
         ({"user": [None, 1]}, "row 0: the user is missing"),
@@ -421,7 +423,8 @@ def test_memory_is_bounded_by_the_chunks_not_by_the_file(tmp_path):
             )
     code = (
         "import resource, sys, pandas; from nanwise.data.ratings import read_ratings; "
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; before = peak(); "
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; "
+        "before = peak(); "
         "ratings = read_ratings(sys.argv[1], chunk_rows=20_000); "
         "print(ratings.facts['rows_read'], peak() - before)"
     )

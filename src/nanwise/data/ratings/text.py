@@ -29,7 +29,7 @@ class Chunk(NamedTuple):
 
     Attributes
     ----------
-    users, items : Series or array
+    users, items : Series, Categorical or array
         Ids; gaps are None or NaN.
     ratings : ndarray of float64
         NaN where there is none.
@@ -76,7 +76,7 @@ def _chunk(frame: pd.DataFrame, layout: Layout, where: Callable[[int], str]) -> 
 def numbers(column: pd.Series, where: Callable[[int], str], decimal_comma: bool) -> np.ndarray:
     """Ratings as float64, NaN in gaps; anything that is no number is refused."""
     pd = need("pandas", "data")
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    if pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "b":
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     values = _to_float(column)
     rest = np.flatnonzero(np.isnan(values))
@@ -96,8 +96,16 @@ def numbers(column: pd.Series, where: Callable[[int], str], decimal_comma: bool)
 def _to_float(column: pd.Series) -> np.ndarray:
     """float64 that may be written to; NaN for whatever is no number."""
     pd = need("pandas", "data")
-    found = pd.to_numeric(column.astype(object), errors="coerce")
+    found = pd.to_numeric(_without_truth(column), errors="coerce")
     return np.array(found.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _without_truth(column: pd.Series) -> pd.Series:
+    """True and False are no numbers here, although Python counts them as such."""
+    cells = column.astype(object)
+    if column.dtype.kind not in "bO":
+        return cells
+    return cells.mask(cells.map(lambda cell: isinstance(cell, (bool, np.bool_))), None)
 
 
 def _decimal(cell: Any) -> float:
@@ -169,7 +177,9 @@ def _has_leading_zeros(data: bytes, sep: int) -> bool:
 def _text_frame(block: Block, layout: Layout) -> pd.DataFrame:
     pd = need("pandas", "data")
     try:
-        return _parse(block, layout, dtype=str)
+        # Categories: the parser makes a text of each different id only, not of each cell.
+        ids = dict.fromkeys((layout.places["user"], layout.places["item"]), "category")
+        return _parse(block, layout, "id", dtype=ids)
     except UnicodeDecodeError as error:
         raise undecodable(layout) from error
     except pd.errors.ParserError as error:
@@ -181,16 +191,19 @@ def _text_frame(block: Block, layout: Layout) -> pd.DataFrame:
         ) from error
 
 
-def _parse(block: Block, layout: Layout, **options: Any) -> pd.DataFrame:
+def _parse(block: Block, layout: Layout, first: str = "0", **options: Any) -> pd.DataFrame:
     """The columns that matter, and one beyond the last, in which too long rows show.
 
-    That column exists for the parser because of a line put before the others.
+    That column exists for the parser because of a line put before the others. Its other cells are
+    0, or ``first`` in the columns of ids, where a text keeps the parser from seeing numbers.
     """
     pd = need("pandas", "data")
     sep = one_byte(layout.sep)
-    first = f"0{sep}" * layout.width + "\n"
+    cells = ["0"] * layout.width
+    cells[layout.places["user"]] = cells[layout.places["item"]] = first
+    line = sep.join([*cells, "\n"])
     frame = pd.read_csv(
-        io.BytesIO(first.encode() + block.data),
+        io.BytesIO(line.encode() + block.data),
         sep=sep,
         header=None,
         names=range(layout.width + 1),
@@ -215,10 +228,12 @@ def _refuse_long(frame: pd.DataFrame, layout: Layout, where: Callable[[int], str
 
 def _id_column(column: pd.Series) -> Any:
     """Ids as they are written, without blanks around them; an empty cell is no id."""
+    pd = need("pandas", "data")
     if column.dtype == np.int64:
         return column.to_numpy()
-    column = column.str.strip()
-    return column.where(column != "", None)
+    texts = [str(text).strip() or None for text in column.cat.categories]
+    codes, ids = pd.factorize(np.array(texts, dtype=object))
+    return pd.Categorical.from_codes(codes[column.cat.codes], ids)
 
 
 def _is_gap(cell: Any) -> bool:

@@ -23,8 +23,9 @@ STARTS = ("moments", "random")
     paper="Le Morvan, Josse, Scornet, Varoquaux: What's a good imputation to predict with missing "
     "values?, NeurIPS 2021",
     when="Columns that depend on each other about linearly and many patterns of gaps, with some "
-    "thousand rows or more, or gaps that depend on the missing value itself.",
-    space={"depth": [3, 10]},
+    "thousand rows or more, or gaps that depend on the missing value itself. With some hundred "
+    "rows a depth of 1 is enough.",
+    space={"depth": [1, 3, 10]},
     tiny={"depth": 2},
 )
 class NeuMiss(Treatment):
@@ -34,7 +35,7 @@ class NeuMiss(Treatment):
 
     Parameters
     ----------
-    depth : int, default=5
+    depth : int, default=3
         Number of steps, at least 0.
     start : {"moments", "random"}, default="moments"
         Weights at the start of training: from mean and covariance of the training rows (EM), or
@@ -47,7 +48,7 @@ class NeuMiss(Treatment):
         Estimated on at most 20,000 of the rows; not there for ``start="random"``.
     """
 
-    def __init__(self, depth: int = 5, start: str = "moments"):
+    def __init__(self, depth: int = 3, start: str = "moments"):
         self.depth = depth
         self.start = start
 

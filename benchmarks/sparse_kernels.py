@@ -1,12 +1,14 @@
 """One training step of AutoRec on sparse ratings: each product by itself, and the whole step.
 
 Every line alternates all its sides and gives medians, since other work on the machine disturbs any
-single figure; the least time is that of the calmest moment. ``dense`` is what one would write first in PyTorch: unobserved cells are 0, the error
-is multiplied by a mask. ``csr`` is torch's CSR tensor. ``ours`` is ``nanwise.nn.sparse``, and
-``unfused`` the same with the loss written out after ``sampled_mm``. A step ends with Adam, and with
-batches it begins with taking the batch's rows out of the whole.
+single figure; the least time is that of the calmest moment. ``dense`` is what one would write first
+in PyTorch: unobserved cells are 0, the error is multiplied by a mask. ``csr`` is torch's CSR
+tensor. ``ours`` is ``nanwise.nn.sparse``, and ``unfused`` the same with the loss written out after
+``sampled_mm``. A step ends with Adam, and with batches it begins with taking the batch's rows out
+of the whole.
 
-Each memory figure comes from a process of its own: the peak of a few steps above its imports.
+Each memory figure comes from a process of its own: the peak of a few steps above its imports. There
+glibc returns freed blocks at once, so that the peak is that of memory in use.
 
     NANWISE_DATA=... python benchmarks/sparse_kernels.py --data ml-1m 10m-like
 """
@@ -26,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _fair import SETTINGS, fix_malloc
+from _fair import fix_malloc
 from scipy import sparse as sp
 from torch import Tensor
 
@@ -176,19 +178,20 @@ def _seconds(step: Step) -> float:
 
 
 def report_memory(name: str, threads: int) -> None:
-    """Table of peaks, one process per side, with glibc's own settings."""
+    """Table of peaks, one process per side."""
     print("\n| memory | peak above imports, GiB | peak, GiB |")
     print("|---|---|---|")
-    plain = {key: value for key, value in os.environ.items() if key not in SETTINGS}
+    returning = os.environ | {"MALLOC_MMAP_THRESHOLD_": str(2**20)}
     for side in SIDES:
         call = [sys.executable, __file__, "--data", name, "--peak", side]
         call += ["--threads", str(threads)]
-        done = subprocess.run(call, check=True, capture_output=True, text=True, env=plain)
+        done = subprocess.run(call, check=True, capture_output=True, text=True, env=returning)
         print(f"| {side} | {done.stdout.strip()} |", flush=True)
 
 
 def peak(name: str, side: str) -> str:
     """Peak of some steps above the imports, and in all. Ratings count, reading them does not."""
+    torch.optim.Adam([torch.zeros(1)], fused=True)  # imports the compiler's front end
     before = _gib("VmRSS")
     data = load(name)
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far

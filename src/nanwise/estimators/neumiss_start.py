@@ -98,6 +98,10 @@ def _fit_to(
     coef, intercept = linear
     net.set_moments(*moments, coef, intercept, iteration="chebyshev", lower=LOWER)
     values, observed = source.values.double().numpy(), source.observed.numpy()
+    if observed.all():
+        # The network gives the linear model already: Adam would only blow up rounding errors.
+        net.stay()
+        return
     aim = _complete(values, observed, moments) @ coef.T + intercept
     dtype = source.values.dtype
     precision = str(dtype).removeprefix("torch.")

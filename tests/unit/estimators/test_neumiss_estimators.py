@@ -303,3 +303,11 @@ def test_the_block_of_the_treatment_is_trained():
     assert not torch.allclose(model.net_.layer.weight, first.weight)
     with pytest.raises(ValueError, match="start must be one of"):
         NanRegressor(find("neumiss").make(start="warm")).fit(x, y)
+
+
+def test_without_gaps_the_start_is_the_linear_model():
+    x, y = table(share=0.0)
+    model = NeuMissRegressor(3, plan=Plan(epochs=1, lr=1e-12), random_state=0).fit(x, y)
+    design = np.column_stack([np.ones(len(x)), x])
+    want = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(x), want, rtol=1e-2)

@@ -2,7 +2,7 @@
 
 All of them read whole rows of the dense factors, which lie together in memory. They stand on two
 kernels of torch: ``sampled_addmm``, and ``embedding_bag``, which on CPUs multiplies sparse by dense
-several times faster than a CSR tensor does (``benchmarks/sparse_kernels.py``). Transposed products
+two to three times faster than a CSR tensor (``benchmarks/sparse_kernels.py``). Transposed products
 run over the transposed pattern, so nothing is scattered and the result does not depend on the
 number of threads.
 """

@@ -1,0 +1,1 @@
+"""Parts of the recommenders: axes of ids, best lists, training."""

@@ -1,0 +1,1 @@
+"""Recommenders on sparse ratings, one file each."""

@@ -35,7 +35,7 @@ NEUMISS: dict[str, Any] = {"plan": None}
 #: For the methods: capacities to choose from. Smoke shows that it runs.
 CHOICES: dict[str, dict[str, Any]] = {
     "smoke": {"runs": 2, "rows": 1000, "epochs": 2, "depth": [1, 3], "width": [1, 5]},
-    "laptop": {"runs": 5, "rows": None, "epochs": None, "depth": [2, 5, 9], "width": [5, 50]},
+    "laptop": {"runs": 5, "rows": None, "epochs": None, "depth": [3, 9], "width": [20]},
     "paper": {
         "runs": 20,
         "rows": None,

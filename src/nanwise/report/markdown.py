@@ -14,7 +14,12 @@ _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|#~"} | {"<": "&lt;", ">"
 def to_markdown(facts: dict[str, Any]) -> str:
     """Title, sentences, tables and settings; pictures are left to the HTML report."""
     page = view_of(facts)
-    body = {"compare": _compare, "stress": _stress, "reproduce": _reproduce}[facts["kind"]]
+    body = {
+        "compare": _compare,
+        "stress": _stress,
+        "reproduce": _reproduce,
+        "recommend": _recommend,
+    }[facts["kind"]]
     parts = [
         f"# {text(page['title'])}",
         "\n".join(f"- {text(s)}" for s in story_of(facts)),
@@ -164,3 +169,47 @@ def _reproduce(page: dict[str, Any]) -> list[str]:
 def _cell(cell: dict[str, Any]) -> str:
     figures = f"{cell['ours']} ({cell['published']}, {cell['verdict']})"
     return f"{figures}: {cell['error']}" if cell["error"] else figures
+
+
+def _recommend(page: dict[str, Any]) -> list[str]:
+    heads = ("method", "role", *(head["name"] for head in page["heads"]), "fit", "score")
+    return [
+        *_section(
+            "Scores on held-out ratings",
+            "\n".join(f"- {text(sentence)}" for sentence in page["protocol"]),
+            table(heads, map(_score_row, page["board"])),
+        ),
+        *_section("Drift with fewer ratings", table(_DRIFT, map(_drift_row, page["stress_rows"]))),
+        *_ratings(page["data"]),
+        *_lists(page),
+    ]
+
+
+def _score_row(row: dict[str, Any]) -> tuple[Any, ...]:
+    cells = (cell["text"] for cell in row["cells"])
+    return (row["method"], row["role"], *cells, row["fit_text"], row["score_text"])
+
+
+def _ratings(data: dict[str, Any] | None) -> list[str]:
+    if not data:
+        return []
+    return _section(
+        "Data",
+        "\n".join(f"- {text(note)}" for note in data["notes"]),
+        "\n".join(f"- {text(name)}: {text(value)}" for name, value in data["pairs"]),
+        table(("", "least", "median", "most"), [(name, *row) for name, row in data["spread"]]),
+        table(("rating", "how often"), [(r["rating"], r["text"]) for r in data["levels"]]),
+    )
+
+
+def _lists(page: dict[str, Any]) -> list[str]:
+    model, top = page["model"], page["top"]
+    lines = []
+    if model:
+        how = f", {text(model['how'])}" if model["how"] else ""
+        lines.append(f"{text(model['method'])}{how}; saved in {code(model['path'])}.")
+    if top:
+        lines.append(
+            f"The first {text(top['n'])} items for {text(top['users'])} users: {code(top['path'])}."
+        )
+    return _section("Model and lists", *lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nanwise.report import recommend_story
 from nanwise.report.numbers import interval, is_number, number, percent, signed, whole
 
 #: sparsity bias below which a model is called steady, and from which its drift is called strong
@@ -14,7 +15,12 @@ NOT_BY_CHANCE = 0.05
 
 def story_of(facts: dict[str, Any]) -> list[str]:
     """Sentences for the top of the report; facts that are absent are not talked about."""
-    tell = {"compare": _compare, "stress": _stress, "reproduce": _reproduce}[facts["kind"]]
+    tell = {
+        "compare": _compare,
+        "stress": _stress,
+        "reproduce": _reproduce,
+        "recommend": recommend_story.tell,
+    }[facts["kind"]]
     return [sentence for sentence in tell(facts) if sentence]
 
 

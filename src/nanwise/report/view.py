@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanwise.report import drift_figures, figures
+from nanwise.report import drift_figures, figures, recommend_view
 from nanwise.report.numbers import (
     decimals,
     interval,
@@ -23,7 +23,12 @@ MOST_COLUMNS_LISTED = 200
 
 def view_of(facts: dict[str, Any]) -> dict[str, Any]:
     """Everything the template of this kind of facts needs; absent sections are None or empty."""
-    make = {"compare": _compare, "stress": _stress, "reproduce": _reproduce}[facts["kind"]]
+    make = {
+        "compare": _compare,
+        "stress": _stress,
+        "reproduce": _reproduce,
+        "recommend": recommend_view.view,
+    }[facts["kind"]]
     return {
         "title": title_of(facts),
         "meta": _meta(facts),
@@ -41,6 +46,7 @@ def title_of(facts: dict[str, Any]) -> str:
         "compare": "Comparison",
         "stress": f"Stress test of {facts.get('model', 'a model')}",
         "reproduce": f"Reproduction of {facts.get('id', 'a table')}",
+        "recommend": "Recommendations",
     }
     return str(facts.get("title") or default[facts["kind"]])
 

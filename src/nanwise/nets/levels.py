@@ -1,0 +1,179 @@
+"""Ratings as levels: a weight vector for every pair of column and level, read only where needed.
+
+Cells travel as :class:`nanwise.nn.sparse.Rows` whose values are the *numbers* of levels (int64,
+from 0). The pair (column j, level k) is column ``j * levels + k`` of a matrix that is ``levels``
+times as wide; it is never stored.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nanwise.nn.sparse import Pattern, Rows, sampled_mm, sparse_mm
+
+NORMALIZE = (None, "sparsity", "rate", "batch", "layer")
+
+
+def keep(rows: Rows, kept: Tensor) -> Rows:
+    """The cells where ``kept`` (nnz,) is True; all rows stay."""
+    before = F.pad(kept.cumsum(0), (1, 0))
+    return Rows(rows.values[kept], rows.columns[kept], before[rows.offsets], rows.width)
+
+
+class LevelEncoder(nn.Module):
+    r"""Sum of the weight vectors of a row's ratings, normalised, plus a bias.
+
+    Parameters
+    ----------
+    width : int
+        Number of columns of the rating matrix.
+    levels : int
+        Number of levels of a rating.
+    hidden : int
+        Length of the code.
+    shared : bool, default=False
+        Whether a rating of level k adds the vectors of all levels up to k: neighbouring levels then
+        share most of their code.
+    normalize : {None, "sparsity", "rate", "batch", "layer"}, default=None
+        ``sparsity`` scales the sum of n vectors by :math:`(K / \max(n, 1))^{power}`, ``rate`` by
+        the constant width / K, the inverse of the mean rate of observation; ``batch`` and ``layer``
+        put that normalisation behind the sum.
+    mean_count : float, default=1.0
+        K: how many ratings a row has on average when the network is trained.
+    power : float, default=1.0
+
+    Shapes
+    ------
+    Rows of N rows -> (N, hidden), before any activation.
+    """
+
+    mean_count: Tensor
+
+    def __init__(
+        self,
+        width: int,
+        levels: int,
+        hidden: int,
+        *,
+        shared: bool = False,
+        normalize: str | None = None,
+        mean_count: float = 1.0,
+        power: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if normalize not in NORMALIZE:
+            raise ValueError(f"normalize must be one of {NORMALIZE}, got {normalize!r}")
+        self.width, self.levels, self.shared = width, levels, shared
+        self.normalize, self.power = normalize, power
+        self.weight = nn.Parameter(torch.empty(width * levels, hidden))
+        self.bias = nn.Parameter(torch.empty(hidden))
+        kinds = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
+        self.norm = kinds[normalize](hidden) if normalize in kinds else None
+        self.register_buffer("mean_count", torch.tensor(float(mean_count)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weights uniformly from ±√(6 / (width + hidden)), biases 0."""
+        _glorot(self.weight, self.width)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, rows: Rows) -> Tensor:
+        """Codes (N, hidden) of rows whose values are level numbers."""
+        weight = self.weight
+        if self.shared:
+            weight = weight.unflatten(0, (self.width, self.levels)).cumsum(1).flatten(0, 1)
+        pairs = rows._replace(
+            columns=rows.columns * self.levels + rows.values, width=self.width * self.levels
+        )
+        ones = weight.new_ones(rows.columns.shape[0])
+        summed = sparse_mm(Pattern.of(pairs), ones, weight)
+        return self._normalized(summed, rows.counts()) + self.bias
+
+    def _normalized(self, summed: Tensor, counts: Tensor) -> Tensor:
+        if self.norm is not None:
+            return self.norm(summed)
+        if self.normalize == "rate":
+            return summed * (self.width / self.mean_count)
+        if self.normalize == "sparsity":
+            scale = (self.mean_count / counts.clamp(min=1)) ** self.power
+            return summed * scale.to(summed).unsqueeze(1)
+        return summed
+
+
+class LevelDecoder(nn.Module):
+    """Scores of all levels, at chosen cells only.
+
+    Parameters
+    ----------
+    width, levels, hidden, shared
+        As for :class:`LevelEncoder`; if ``shared``, the score of a level is the sum of the own
+        scores of all levels up to it.
+
+    Shapes
+    ------
+    code (N, hidden) and Rows of N rows with nnz cells -> (nnz, levels). The memory it takes grows
+    with the cells, not with N times the width.
+    """
+
+    def __init__(self, width: int, levels: int, hidden: int, *, shared: bool = False) -> None:
+        super().__init__()
+        self.width, self.levels, self.shared = width, levels, shared
+        self.weight = nn.Parameter(torch.empty(width * levels, hidden))
+        self.bias = nn.Parameter(torch.empty(width, levels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weights uniformly from ±√(6 / (width + hidden)), biases 0."""
+        _glorot(self.weight, self.width)
+        nn.init.zeros_(self.bias)
+
+    @torch.no_grad()
+    def start_at(self, frequency: Tensor) -> None:
+        """Set the bias so that a code of 0 gives the frequencies (width, levels), all above 0."""
+        log = frequency.log()
+        self.bias.copy_(torch.diff(log, dim=1, prepend=0 * log[:, :1]) if self.shared else log)
+
+    def forward(self, code: Tensor, cells: Rows) -> Tensor:
+        """Scores (nnz, levels) at the cells; their values are not read."""
+        number = torch.arange(self.levels, device=code.device)
+        columns = (cells.columns.unsqueeze(1) * self.levels + number).flatten()
+        pairs = Rows(columns, columns, cells.offsets * self.levels, self.width * self.levels)
+        scores = sampled_mm(Pattern.of(pairs), code, self.weight).unflatten(0, (-1, self.levels))
+        return self._cumulated(scores + self.bias.index_select(0, cells.columns))
+
+    def everywhere(self, code: Tensor) -> Tensor:
+        """Scores (N, width, levels) of all columns. Only for as many rows as fit into memory."""
+        scores = (code @ self.weight.t()).unflatten(1, (self.width, self.levels))
+        return self._cumulated(scores + self.bias)
+
+    def _cumulated(self, scores: Tensor) -> Tensor:
+        return scores.cumsum(-1) if self.shared else scores
+
+
+def level_frequencies(rows: Rows, levels: int, prior: float = 1.0) -> Tensor:
+    """How often each column has each level, (width, levels), all above 0, each row sums to 1.
+
+    Every column starts from the frequencies over all columns, counted as ``prior`` ratings; these
+    start from one rating of each level.
+    """
+    pairs = rows.columns * levels + rows.values
+    counts = torch.bincount(pairs, minlength=rows.width * levels).double()
+    counts = counts.unflatten(0, (rows.width, levels))
+    overall = counts.sum(0) + 1
+    counts = counts + prior * overall / overall.sum()
+    return counts / counts.sum(1, keepdim=True)
+
+
+def sum_of_squares(weights: list[nn.Parameter]) -> Tensor:
+    """Sum of all squared entries."""
+    return torch.stack([w.flatten().dot(w.flatten()) for w in weights]).sum()
+
+
+def _glorot(weight: nn.Parameter, width: int) -> None:
+    # of one level: each level sees the same number of columns
+    bound = math.sqrt(6 / (width + weight.shape[1]))
+    nn.init.uniform_(weight, -bound, bound)

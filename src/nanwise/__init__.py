@@ -17,6 +17,7 @@ _NAMES = {
     "GaussianImputer": "nanwise.estimators.gaussian",
     "TableModel": "nanwise.estimators.table_model",
     "Recommender": "nanwise.estimators.recommender",
+    "AutoRec": "nanwise.methods.rating.autorec",
     "Popularity": "nanwise.methods.rating.popularity",
     "Biases": "nanwise.methods.rating.biases",
     "Treatment": "nanwise.estimators.treatment",

@@ -81,8 +81,8 @@ class Recommender(BaseEstimator):
         return self
 
     def _keep(self, train: Ratings) -> None:
-        for name in ("_axes", "_warm"):
-            vars(self).pop(name, None)
+        for name in self._cached():
+            del vars(self)[name]
         self.users_, self.items_, self.scale_ = train.users, train.items, train.scale
         self.matrix_ = train.matrix
         self.mean_ = float(train.matrix.data.mean(dtype=np.float64))
@@ -294,8 +294,13 @@ class Recommender(BaseEstimator):
     # -- saving ----------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return {k: v for k, v in state.items() if k not in ("_axes", "_warm")}
+        cached = self._cached()
+        return {k: v for k, v in super().__getstate__().items() if k not in cached}
+
+    def _cached(self) -> list[str]:
+        """What is remembered but follows from the rest."""
+        kind = type(self)
+        return [k for k in vars(self) if isinstance(getattr(kind, k, None), cached_property)]
 
     def __nanwise_state__(self) -> dict[str, Any]:
         check_is_fitted(self)

@@ -17,6 +17,7 @@ COMMANDS = {
     "fit": "nanwise.cli.fit",
     "predict": "nanwise.cli.predict",
     "stress": "nanwise.cli.stress",
+    "recommend": "nanwise.cli.recommend",
     "report": "nanwise.cli.report",
     "ampute": "nanwise.cli.ampute",
     "methods": "nanwise.cli.methods",

@@ -1,0 +1,393 @@
+"""Ratings in; scores against simple baselines, a stress test, a model and lists out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from nanwise.bench.case import plain, versions
+from nanwise.bench.ranking import coverage, mae, rank, relevant_cells, rmse
+from nanwise.bench.rating_stress import rating_stress
+from nanwise.data.ratings import Ratings, split_ratings
+from nanwise.errors import DataError
+from nanwise.estimators.recommender import CHUNK_CELLS
+from nanwise.registry import Method, find, known
+
+#: with more ratings than this the network is not trained once more without its normalisation
+CONTRAST_RATINGS = 200_000
+#: so many levels are counted one by one
+MOST_LEVELS = 20
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What :func:`recommend` found.
+
+    Attributes
+    ----------
+    facts : dict
+        Everything a report shows, as plain values.
+    model : Recommender
+        Fitted on all ratings.
+    """
+
+    facts: dict[str, Any]
+    model: Any
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of :func:`recommend` that shape what is measured."""
+
+    method: str
+    k: int
+    split: str
+    test: float
+    leave: int
+    seed: int
+    stress: bool
+    contrast: bool
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The ratings, what is learnt from, and what is held out; all on the same axes."""
+
+    whole: Ratings
+    train: Ratings
+    held: Ratings
+    liked_from: float
+
+
+def recommend(
+    ratings: Ratings,
+    method: str = "autorec",
+    params: Mapping[str, Any] | None = None,
+    *,
+    k: int = 10,
+    split: str = "rating",
+    test: float = 0.1,
+    leave: int = 1,
+    seed: int = 0,
+    stress: bool = True,
+    contrast: bool | None = None,
+    progress: bool = False,
+) -> Recommendation:
+    """Measure a recommender on held-out ratings beside the baselines, then fit it on all of them.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    method : str
+        Name of a registered recommender.
+    params : mapping, optional
+        Its parameters. ``plan`` may be a mapping of single settings of the training; the others
+        keep the method's own defaults.
+    k : int
+        Length of the lists that are scored.
+    split : {"rating", "time", "leave_k_out"}
+        How ratings are held out, see :func:`nanwise.data.ratings.split_ratings`.
+    test : float
+        Share that is held out.
+    leave : int
+        Ratings of each user that are held out by ``"leave_k_out"``.
+    seed : int
+        Seed of the split, of every fit and of the stress test.
+    stress : bool
+        Whether to see what becomes of predictions when fewer ratings are known.
+    contrast : bool, optional
+        Whether to train a network with ``normalize`` once more without it. None: if there are at
+        most 200,000 ratings, so that it costs little.
+    progress : bool
+        Whether to show progress bars.
+
+    Returns
+    -------
+    Recommendation
+    """
+    found = find(method, kind="recommender")
+    if contrast is None:
+        contrast = len(ratings) <= CONTRAST_RATINGS
+    settings = Settings(method, k, split, test, leave, seed, stress, contrast)
+    parts = _split(ratings, settings)
+    model = make_model(found, params, parts.train, seed, progress)
+    measured = {method: model, **_beside(model, settings)}
+    rows = [_measure(name, one, parts, settings) for name, one in measured.items()]
+    final, how = _refit(model, ratings)
+    return Recommendation(_facts(measured, rows, final, how, parts, settings), final)
+
+
+def make_model(
+    method: Method, params: Mapping[str, Any] | None, train: Ratings, seed: int, progress: bool
+) -> Any:
+    """An unfitted recommender; settings of ``plan`` are laid over the method's own."""
+    given = dict(params or {})
+    asked = given.pop("plan", {})
+    try:
+        model = method.make(**given, random_state=seed)
+    except TypeError as error:
+        raise ValueError(f"{method.name} does not take this: {error}") from error
+    if "plan" not in model.get_params(deep=False):
+        if asked:
+            raise ValueError(f"{method.name} is not trained in epochs: there is no plan to set")
+        return model
+    # The defaults of a network depend on how many ratings there are.
+    plan = clone(model._default_plan(train)).set_params(**asked)
+    plan.validate()
+    return model.set_params(plan=plan.set_params(progress=progress))
+
+
+def top_lists(model: Any, n: int, chunk: int = 4096) -> Iterator[dict[str, np.ndarray]]:
+    """The first ``n`` items of every user, some users at a time: user, rank, item, score."""
+    for start in range(0, len(model.users_), chunk):
+        yield model.recommend(model.users_[start : start + chunk], n=n)
+
+
+# -- splitting and measuring ----------------------------------------------------------------------
+
+
+def _split(ratings: Ratings, settings: Settings) -> Parts:
+    train, held = split_ratings(
+        ratings,
+        test=settings.test,
+        by=settings.split,  # type: ignore[arg-type]
+        k=settings.leave,
+        random_state=settings.seed,
+    )
+    if len(train) < 2:
+        raise DataError(f"{len(train)} rating is left to learn from; at least 2 are needed")
+    return Parts(ratings, train, held, _liked_from(train))
+
+
+def _liked_from(train: Ratings) -> float:
+    """The first level of the scale that is not below the mean rating."""
+    mean = float(train.matrix.data.mean(dtype=np.float64))
+    return next((level for level in train.scale.levels if level >= mean), mean)
+
+
+def _beside(model: Any, settings: Settings) -> dict[str, Any]:
+    """What the model is measured against: the baselines, and itself without normalisation."""
+    out = {}
+    if settings.contrast and model.get_params(deep=False).get("normalize"):
+        out[contrast_name(settings.method)] = clone(model).set_params(normalize=None)
+    for found in known("recommender"):
+        if found.role == "baseline" and found.name != settings.method:
+            out[found.name] = found.make(random_state=settings.seed)
+    return out
+
+
+def contrast_name(method: str) -> str:
+    """How reports call a network that was trained without its normalisation."""
+    return f"{method}, not normalised"
+
+
+def _measure(name: str, model: Any, parts: Parts, settings: Settings) -> dict[str, Any]:
+    """Fit on the training part and score on the held-out one."""
+    start = perf_counter()
+    model.fit(parts.train)
+    fitted = perf_counter()
+    held = parts.held.matrix
+    predicted = model.predict_matrix_at(held)
+    found = rank(
+        lambda users: _listed_scores(model, users),
+        parts.train.matrix,
+        relevant_cells(held, parts.liked_from),
+        settings.k,
+        CHUNK_CELLS,
+    )
+    return {
+        "method": name,
+        "rmse": rmse(held.data, predicted),
+        "mae": mae(held.data, predicted),
+        **{score: getattr(found, score) for score in ("ndcg", "recall", "precision")},
+        "coverage": _coverage(model, settings.k),
+        "fit_seconds": fitted - start,
+        "score_seconds": perf_counter() - fitted,
+        "ranked_users": found.users,
+        "left_out": found.left_out,
+    }
+
+
+def _listed_scores(model: Any, users: np.ndarray) -> np.ndarray:
+    """Scores by which lists are ordered; items that nobody has rated are listed last.
+
+    Recommenders never list these, so a held-out rating of one must count as missed, whatever the
+    model would say of it.
+    """
+    scores = model._scores_of(users)
+    cold = np.bincount(model.matrix_.indices, minlength=scores.shape[1]) == 0
+    if cold.any():
+        scores = np.where(cold, scores.min(axis=1, keepdims=True) - 1.0, scores)
+    return scores
+
+
+def _coverage(model: Any, k: int) -> float:
+    place = {item: at for at, item in enumerate(model.items_.tolist())}
+    lists = ([place[item] for item in part["item"].tolist()] for part in top_lists(model, k))
+    return coverage(lists, len(place))
+
+
+# -- the model that is kept -----------------------------------------------------------------------
+
+
+def _refit(model: Any, ratings: Ratings) -> tuple[Any, str]:
+    """The same model on all ratings, for as many epochs as were best on the training part."""
+    best = best_epoch(getattr(model, "history_", None) or [])
+    final = clone(model)
+    if best is None:
+        return final.fit(ratings), "fitted again on all ratings"
+    final.set_params(plan=clone(model.plan).set_params(epochs=best, validation=None))
+    epochs = "1 epoch" if best == 1 else f"{best} epochs"
+    how = f"trained again on all ratings for {epochs}, the number that was best on validation"
+    return final.fit(ratings), how
+
+
+def best_epoch(history: list[dict[str, Any]]) -> int | None:
+    """The epoch with the smallest validation loss; None if there was no validation."""
+    seen = [(e["valid_loss"], e["epoch"]) for e in history if e.get("valid_loss") is not None]
+    return int(min(seen)[1]) if seen else None
+
+
+# -- facts ----------------------------------------------------------------------------------------
+
+
+def _facts(
+    measured: Mapping[str, Any],
+    rows: list[dict[str, Any]],
+    final: Any,
+    how: str,
+    parts: Parts,
+    settings: Settings,
+) -> dict[str, Any]:
+    method = settings.method
+    contrast = contrast_name(method)
+    history = getattr(measured[method], "history_", None) or []
+    facts = {
+        "kind": "recommend",
+        "title": f"Recommendations from {parts.whole.facts.get('source', 'ratings')}",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "method": method,
+        "contrast": contrast if contrast in measured else None,
+        "data": _data(parts.whole),
+        "protocol": _protocol(parts, rows[0], settings),
+        "scores": [_scored(row, contrast) for row in rows],
+        "history": history,
+        "best_epoch": best_epoch(history),
+        "stress": _stress(measured, parts, settings),
+        "model": {"method": method, "path": None, "how": how, "params": _settings_of(final)},
+        "top": None,
+        "settings": asdict(settings),
+        "versions": versions(),
+        "command": None,
+    }
+    return plain(facts)
+
+
+def _scored(row: dict[str, Any], contrast: str) -> dict[str, Any]:
+    row = {key: v for key, v in row.items() if key not in ("ranked_users", "left_out")}
+    if row["method"] == contrast:
+        return row | {"role": "contrast", "summary": "The same settings without normalisation."}
+    found = find(row["method"])
+    return row | {"role": found.role, "summary": found.summary}
+
+
+def _stress(measured: Mapping[str, Any], parts: Parts, settings: Settings) -> dict[str, Any]:
+    """Only networks are asked: they see ratings when they predict, the baselines do not."""
+    names = [settings.method, contrast_name(settings.method)] if settings.stress else []
+    return {
+        name: rating_stress(measured[name], parts.held.matrix, seed=settings.seed, name=name)
+        for name in names
+        if name in measured and hasattr(measured[name], "net_")
+    }
+
+
+def _settings_of(model: Any) -> dict[str, Any]:
+    """Parameters as plain values; a plan as its own settings."""
+    out = {}
+    for name, value in model.get_params(deep=False).items():
+        if hasattr(value, "get_params"):
+            out |= {f"{name}.{key}": v for key, v in value.get_params(deep=False).items()}
+        else:
+            out[name] = value
+    return {name: v if isinstance(v, (int, float, str)) else str(v) for name, v in out.items()}
+
+
+def _protocol(parts: Parts, row: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    train, held = parts.train.matrix, parts.held
+    warm_users = np.diff(train.indptr) > 0
+    warm_items = np.bincount(train.indices, minlength=train.shape[1]) > 0
+    warm = warm_users[held.rows] & warm_items[held.matrix.indices]
+    return {
+        "split": settings.split,
+        "test": settings.test,
+        "k": settings.k,
+        "train": int(train.nnz),
+        "held": len(held),
+        "cold_ratings": int((~warm).sum()),
+        "liked_from": parts.liked_from,
+        "ranked_users": row["ranked_users"],
+        "left_out": row["left_out"],
+    }
+
+
+def _data(ratings: Ratings) -> dict[str, Any]:
+    matrix, facts = ratings.matrix, ratings.facts
+    per_user = np.diff(matrix.indptr)
+    per_item = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    return {
+        "source": facts.get("source"),
+        "ratings": len(ratings),
+        "users": matrix.shape[0],
+        "items": matrix.shape[1],
+        "density": len(ratings) / max(1, matrix.shape[0] * matrix.shape[1]),
+        "scale": str(ratings.scale),
+        "mean": float(matrix.data.mean(dtype=np.float64)),
+        "levels": _levels(ratings),
+        **{key: facts.get(key) for key in ("rows_read", "rows_dropped", "duplicates")},
+        "duplicates_rule": facts.get("duplicates_rule"),
+        "per_user": _spread(per_user),
+        "per_item": _spread(per_item),
+        "empty_users": int((per_user == 0).sum()),
+        "empty_items": int((per_item == 0).sum()),
+        "notes": notes_of(ratings),
+    }
+
+
+def notes_of(ratings: Ratings) -> list[str]:
+    """What was done to rows while reading, one sentence each."""
+    facts, out = ratings.facts, []
+    if facts.get("rows_dropped"):
+        out.append(f"{facts['rows_dropped']:,} rows without user, item or rating were left out")
+    if facts.get("duplicates"):
+        out.append(
+            f"{facts['duplicates']:,} rows repeat a pair of user and item; "
+            f"what counts is the {facts.get('duplicates_rule')}"
+        )
+    return out
+
+
+def _levels(ratings: Ratings) -> list[dict[str, Any]]:
+    if not 0 < len(ratings.scale.levels) <= MOST_LEVELS:
+        return []
+    values, counts = np.unique(ratings.matrix.data, return_counts=True)
+    if len(values) > MOST_LEVELS:
+        return []
+    # 0.1 for float32's 0.10000000149
+    return [
+        {"rating": float(str(value)), "count": int(count)}
+        for value, count in zip(values, counts, strict=True)
+    ]
+
+
+def _spread(counts: np.ndarray) -> dict[str, Any]:
+    return {
+        "least": int(counts.min()),
+        "median": float(np.median(counts)),
+        "most": int(counts.max()),
+    }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep, level_frequencies, sum_of_squares
+from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep, level_frequencies
 from nanwise.nets.ordinal import expected_rating, rating_cost
 from nanwise.nn.sparse import Rows
 
@@ -38,8 +38,6 @@ class CFNADENet(nn.Module):
         See :class:`nanwise.nets.levels.LevelEncoder`.
     mean_count : float, default=1.0
         The K of ``normalize``: mean number of known ratings in training, :func:`mean_known`.
-    penalty : float, default=0.0
-        Factor of the sum of the squared weights, added to the mean cost of a row.
 
     Notes
     -----
@@ -65,10 +63,9 @@ class CFNADENet(nn.Module):
         normalize: str | None = None,
         mean_count: float = 1.0,
         power: float = 1.0,
-        penalty: float = 0.0,
     ) -> None:
         super().__init__()
-        self.ordinal, self.penalty = ordinal, penalty
+        self.ordinal = ordinal
         self.encoder = LevelEncoder(
             width,
             len(levels),
@@ -94,14 +91,11 @@ class CFNADENet(nn.Module):
         return expected_rating(self.decoder(self.code(known), cells), self.levels)
 
     def training_step(self, batch: Rows, phase: str = "main") -> Tensor:
-        """Mean cost of a row under one random split, plus the penalty."""
+        """Mean cost of a row under one random split."""
         known, targets, weight = split_at_random(batch)
         scores = self.decoder(self.code(known), targets)
         costs = rating_cost(scores, targets.values, self.ordinal)
-        mean = costs.dot(weight.to(costs)) / max(batch.offsets.shape[0] - 1, 1)
-        if not self.penalty:
-            return mean
-        return mean + self.penalty * sum_of_squares([self.encoder.weight, self.decoder.weight])
+        return costs.dot(weight.to(costs)) / max(batch.offsets.shape[0] - 1, 1)
 
     def validation_step(self, batch: tuple[Rows, Rows]) -> tuple[Tensor, Tensor]:
         """Sum of the squared errors, and their number."""

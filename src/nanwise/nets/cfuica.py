@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep, sum_of_squares
+from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep
 from nanwise.nets.ordinal import expected_rating, rating_cost
 from nanwise.nn.sparse import Rows
 
@@ -55,14 +55,13 @@ class CFUIcANet(nn.Module):
     mean_counts : (float, float), default=(1.0, 1.0)
         The K of ``normalize`` for user and item codes: mean numbers of ratings that are left in
         training, :func:`mean_left`.
-    penalty : float, default=0.0
-        Factor of the sum of the squared weights, added to the mean cost of a rating.
     block : int, default=1000
         Largest number of users, and of items, to predict in a step.
     damping : float, default=1e-4
         Gradients are multiplied by this. Adam is blind to the size of gradients except for its
         epsilon, 1e-8: with 1e-4 it acts as with an epsilon of 1e-4, which lets the rarely seen
-        weights learn slowly instead of as fast as all others.
+        weights learn slowly instead of as fast as all others. Weight decay and a largest norm of
+        the gradient have to be multiplied by it, too.
 
     Notes
     -----
@@ -89,12 +88,11 @@ class CFUIcANet(nn.Module):
         normalize: str | None = None,
         mean_counts: tuple[float, float] = (1.0, 1.0),
         power: float = 1.0,
-        penalty: float = 0.0,
         block: int = 1000,
         damping: float = 1e-4,
     ) -> None:
         super().__init__()
-        self.ordinal, self.penalty, self.block, self.damping = ordinal, penalty, block, damping
+        self.ordinal, self.block, self.damping = ordinal, block, damping
         norm: dict[str, Any] = {"shared": shared, "normalize": normalize, "power": power}
         widths, n = (n_items, n_users), len(levels)
         self.user_encoder, self.item_encoder = (
@@ -121,17 +119,16 @@ class CFUIcANet(nn.Module):
 
     def forward(self, known: Both, cells: Rows) -> Tensor:
         """Expected ratings (nnz,) at cells given user by user."""
-        both, across = turn(cells)
+        n_users = known.items.width
+        both, across = turn(cells, torch.arange(n_users, device=cells.columns.device), n_users)
         return expected_rating(self.scores(self.codes(known), both, across), self.levels)
 
     def training_step(self, batch: Both, phase: str = "main") -> Tensor:
-        """Mean cost of the ratings in a random block, plus the penalty."""
+        """Mean cost of the ratings in a random block."""
         known, cells, across = self.draw(batch)
         scores = self.scores(self.codes(known), cells, across)
         costs = rating_cost(scores, cells.users.values, self.ordinal, _FLOOR)
         loss = costs.sum() / max(len(costs), 1)
-        if self.penalty:
-            loss = loss + self.penalty * sum_of_squares(self.weights())
         # the value stays, the gradient shrinks
         return loss.detach() + self.damping * (loss - loss.detach())
 
@@ -140,11 +137,6 @@ class CFUIcANet(nn.Module):
         known, cells = batch
         errors = self(known, cells) - self.levels[cells.values]
         return errors.square().sum(), torch.tensor(len(errors), device=errors.device)
-
-    def weights(self) -> list[nn.Parameter]:
-        """What the penalty keeps small: no biases."""
-        parts = (self.user_encoder, self.item_encoder, self.user_decoder, self.item_decoder)
-        return [part.weight for part in parts]
 
     def draw(self, batch: Both) -> tuple[Both, Both, Tensor]:
         """Known ratings and ratings to predict of a random block, and the way across."""
@@ -175,16 +167,16 @@ def mean_left(counts: Tensor, n_columns: int, block: int = 1000) -> float:
     return max(float(counts.mean()) * share, 1.0) if len(counts) else 1.0
 
 
-def turn(cells: Rows) -> tuple[Both, Tensor]:
-    """Cells user by user as :class:`Both`, and where each is among the cells item by item."""
-    n_users = cells.offsets.shape[0] - 1
+def turn(cells: Rows, users: Tensor, n_users: int) -> tuple[Both, Tensor]:
+    """Cells user by user as :class:`Both`, and where each is among the cells item by item.
+
+    Row ``i`` of ``cells`` is user ``users[i]`` of ``n_users``.
+    """
     order = cells.columns.argsort(stable=True)
-    users = cells.spread(torch.arange(n_users, device=order.device))[order]
     sizes = torch.bincount(cells.columns, minlength=cells.width)
     offsets = nn.functional.pad(sizes.cumsum(0), (1, 0))
-    across = torch.empty_like(order)
-    across[order] = torch.arange(len(order), device=order.device)
-    return Both(cells, Rows(cells.values[order], users, offsets, n_users)), across
+    by_item = Rows(cells.values[order], cells.spread(users)[order], offsets, n_users)
+    return Both(cells, by_item), _inverse(order)
 
 
 def _bounds(n: int, block: int) -> tuple[int, int]:
@@ -202,7 +194,7 @@ def _some(n: int, block: int, device: Any) -> tuple[Tensor, int]:
 
 def _place(chosen: Tensor, n: int) -> Tensor:
     """The place of each of 0..n-1 among the chosen, -1 for those that are not."""
-    place = torch.full((n,), -1, dtype=torch.int64, device=chosen.device)
+    place = torch.full((n,), -1, device=chosen.device)
     place[chosen] = torch.arange(len(chosen), device=chosen.device)
     return place
 
@@ -221,9 +213,14 @@ def _across(cells: Both, users: Tensor, items: Tensor) -> Tensor:
     item_of = _place(items, by_user.width)[by_user.columns]
     here = (own * len(items) + item_of).argsort()
     there = (user_of * len(items) + other).argsort()
-    across = torch.empty_like(here)
-    across[here] = there
-    return across
+    return there[_inverse(here)]
+
+
+def _inverse(order: Tensor) -> Tensor:
+    """The permutation that undoes another."""
+    inverse = torch.empty_like(order)
+    inverse[order] = torch.arange(len(order), device=order.device)
+    return inverse
 
 
 def _numbers(rows: Rows) -> Tensor:

@@ -69,6 +69,7 @@ def rank(
     seen: sparse.csr_array,
     relevance: sparse.csr_array,
     k: int = 10,
+    listed: np.ndarray | None = None,
     block_cells: int = BLOCK_CELLS,
 ) -> Ranking:
     """Rank all items that a user has not rated, and look for the relevant ones at the top.
@@ -82,6 +83,9 @@ def rank(
     relevance : csr_array, users × items
         Stored cells are relevant; their values, which must be positive, are the gains of the NDCG.
     k : int, default=10
+    listed : ndarray of bool, shape (n_items,), optional
+        Items that may stand in lists; all of them by default. A relevant item that may not is
+        missed.
     block_cells : int
         Numbers in memory at a time: only so many users are scored together.
 
@@ -103,8 +107,9 @@ def rank(
         raise ValueError(f"k must be at least 1, got {k}")
     counts = np.diff(relevance.indptr)
     users = np.flatnonzero(counts)
+    listed = np.ones(relevance.shape[1], dtype=bool) if listed is None else listed
     parts = [
-        _rank_block(scores(some), seen[some], relevance[some], k, block_cells)
+        _rank_block(scores(some), seen[some], relevance[some], k, listed, block_cells)
         for some in blocks(users, relevance.shape[1], block_cells)
     ]
     means = np.concatenate(parts).mean(axis=0) if parts else np.full(3, np.nan)
@@ -160,6 +165,7 @@ def _rank_block(
     seen: sparse.csr_array,
     relevance: sparse.csr_array,
     k: int,
+    listed: np.ndarray,
     block_cells: int,
 ) -> np.ndarray:
     """NDCG, recall and precision of each user of a block."""
@@ -169,7 +175,11 @@ def _rank_block(
     own = scores[rows, relevance.indices]
     if np.isneginf(own).any():
         raise ValueError("a relevant item is among the seen ones; hold it out of the training part")
+    scores[:, ~listed] = -np.inf
     above, equal = _places(scores, rows, own, block_cells)
+    # What may not be listed stands behind every list, and is equal to itself only.
+    missed = ~listed[relevance.indices]
+    above[missed], equal[missed] = k, 1
     hits = np.clip((k - above) / equal, 0.0, 1.0)
     gains = relevance.data * _mean_discount(above, equal, k)
     total = np.bincount(rows, hits, minlength=len(counts))

@@ -39,7 +39,8 @@ def rating_stress(
     dict
         Facts like those of :func:`nanwise.stress`: ``shares``, ``kept``, ``slope`` (change of the
         mean prediction per 10 points more ratings known) with its interval, ``sparsity_bias``,
-        ``outputs``, ``scores``, ``samples``. A unit of the intervals is one row.
+        ``outputs``, ``scores``, ``samples``. A unit of the intervals is one row. Empty if no
+        held-out rating is in a row that the network knows.
 
     Notes
     -----
@@ -49,6 +50,8 @@ def rating_stress(
     rng = np.random.default_rng(seed)
     cells = _some(held, rng)
     hiding = _Hiding(model, cells)
+    if not len(hiding.asked):
+        return {}
     full = _Level(hiding)
     full.add(np.ones(model.matrix_.nnz, dtype=bool))
     levels = [full]
@@ -90,6 +93,11 @@ class _Hiding:
         # A column that lost all its ratings is not one the network has never learnt.
         other._warm = model._warm
         return other.predict_matrix_at(self.cells)
+
+    def mean_ratings(self) -> np.ndarray:
+        """Mean training rating of each row that is asked for."""
+        sums = np.bincount(self.rows, self.model.matrix_.data, minlength=len(self.counts))
+        return sums[self.asked] / self.counts[self.asked]
 
     def means(self, predicted: np.ndarray) -> np.ndarray:
         """Mean prediction of each row."""
@@ -153,9 +161,9 @@ def _spread(runs: list[list[float]]) -> dict[str, Any]:
 
 
 def _samples(hiding: _Hiding, levels: list[_Level]) -> list[dict[str, Any]]:
-    """Rows with many ratings, of low, middle and high prediction."""
+    """Rows with many ratings, of low, middle and high mean: the same ones for every model."""
     many = np.argsort(-hiding.counts[hiding.asked], kind="stable")[:SAMPLE_FROM]
-    order = many[np.argsort(levels[0].means[0][many], kind="stable")]
+    order = many[np.argsort(hiding.mean_ratings()[many], kind="stable")]
     places = np.rint(np.linspace(0.1, 0.9, SAMPLE_ROWS) * (len(order) - 1)).astype(int)
     ids = hiding.model.items_ if hiding.by == "item" else hiding.model.users_
     return [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from time import perf_counter
@@ -17,7 +18,8 @@ from nanwise.bench.rating_stress import rating_stress
 from nanwise.data.ratings import Ratings, split_ratings
 from nanwise.errors import DataError
 from nanwise.estimators.recommender import CHUNK_CELLS
-from nanwise.registry import Method, find, known
+from nanwise.registry import find, known
+from nanwise.train.plan import Plan
 
 #: with more ratings than this the network is not trained once more without its normalisation
 CONTRAST_RATINGS = 200_000
@@ -111,36 +113,58 @@ def recommend(
     -------
     Recommendation
     """
-    found = find(method, kind="recommender")
+    check_params(method, params)
     if contrast is None:
         contrast = len(ratings) <= CONTRAST_RATINGS
     settings = Settings(method, k, split, test, leave, seed, stress, contrast)
     parts = _split(ratings, settings)
-    model = make_model(found, params, parts.train, seed, progress)
+    model = _make(settings, params, parts.train, progress)
     measured = {method: model, **_beside(model, settings)}
     rows = [_measure(name, one, parts, settings) for name, one in measured.items()]
     final, how = _refit(model, ratings)
     return Recommendation(_facts(measured, rows, final, how, parts, settings), final)
 
 
-def make_model(
-    method: Method, params: Mapping[str, Any] | None, train: Ratings, seed: int, progress: bool
-) -> Any:
-    """An unfitted recommender; settings of ``plan`` are laid over the method's own."""
+def check_params(method: str, params: Mapping[str, Any] | None) -> Any:
+    """The recommender with these parameters (a ``plan`` set aside), or a ValueError.
+
+    Meant to be called before a long file is read.
+    """
+    found = find(method, kind="recommender")
     given = dict(params or {})
     asked = given.pop("plan", {})
+    own = [name for name in found.make().get_params(deep=False) if name != "random_state"]
+    _refuse_unknown(given, [name for name in own if name != "plan"], method)
+    if asked:
+        if "plan" not in own:
+            raise ValueError(f"{method} is not trained in epochs: there is no plan to set")
+        if not isinstance(asked, Mapping):
+            raise ValueError(f"plan: give single settings, such as epochs; got {asked!r}")
+        _refuse_unknown(asked, list(Plan().get_params()), f"the plan of {method}")
+    model = found.make(**given)
     try:
-        model = method.make(**given, random_state=seed)
+        Plan(**asked).validate()
+        model._check_settings()
     except TypeError as error:
-        raise ValueError(f"{method.name} does not take this: {error}") from error
+        raise ValueError(str(error)) from error
+    return model
+
+
+def _refuse_unknown(given: Iterable[str], there: list[str], whose: str) -> None:
+    for name in given:
+        if name not in there:
+            near = difflib.get_close_matches(name, there, n=2) or there
+            raise ValueError(f"{whose} has no parameter {name!r}; near or known: {', '.join(near)}")
+
+
+def _make(settings: Settings, params: Any, train: Ratings, progress: bool) -> Any:
+    """The unfitted recommender; settings of ``plan`` are laid over the method's own."""
+    model = check_params(settings.method, params).set_params(random_state=settings.seed)
     if "plan" not in model.get_params(deep=False):
-        if asked:
-            raise ValueError(f"{method.name} is not trained in epochs: there is no plan to set")
         return model
     # The defaults of a network depend on how many ratings there are.
-    plan = clone(model._default_plan(train)).set_params(**asked)
-    plan.validate()
-    return model.set_params(plan=plan.set_params(progress=progress))
+    asked = (params or {}).get("plan", {})
+    return model.set_params(plan=model._default_plan(train).set_params(**asked, progress=progress))
 
 
 def top_lists(model: Any, n: int, chunk: int = 4096) -> Iterator[dict[str, np.ndarray]]:
@@ -195,10 +219,11 @@ def _measure(name: str, model: Any, parts: Parts, settings: Settings) -> dict[st
     held = parts.held.matrix
     predicted = model.predict_matrix_at(held)
     found = rank(
-        lambda users: _listed_scores(model, users),
+        model._scores_of,
         parts.train.matrix,
         relevant_cells(held, parts.liked_from),
         settings.k,
+        _warm_items(parts.train),
         CHUNK_CELLS,
     )
     return {
@@ -214,17 +239,9 @@ def _measure(name: str, model: Any, parts: Parts, settings: Settings) -> dict[st
     }
 
 
-def _listed_scores(model: Any, users: np.ndarray) -> np.ndarray:
-    """Scores by which lists are ordered; items that nobody has rated are listed last.
-
-    Recommenders never list these, so a held-out rating of one must count as missed, whatever the
-    model would say of it.
-    """
-    scores = model._scores_of(users)
-    cold = np.bincount(model.matrix_.indices, minlength=scores.shape[1]) == 0
-    if cold.any():
-        scores = np.where(cold, scores.min(axis=1, keepdims=True) - 1.0, scores)
-    return scores
+def _warm_items(train: Ratings) -> np.ndarray:
+    """Items with training ratings: recommenders list no others."""
+    return np.bincount(train.matrix.indices, minlength=len(train.items)) > 0
 
 
 def _coverage(model: Any, k: int) -> float:
@@ -300,11 +317,12 @@ def _scored(row: dict[str, Any], contrast: str) -> dict[str, Any]:
 def _stress(measured: Mapping[str, Any], parts: Parts, settings: Settings) -> dict[str, Any]:
     """Only networks are asked: they see ratings when they predict, the baselines do not."""
     names = [settings.method, contrast_name(settings.method)] if settings.stress else []
-    return {
+    found = {
         name: rating_stress(measured[name], parts.held.matrix, seed=settings.seed, name=name)
         for name in names
         if name in measured and hasattr(measured[name], "net_")
     }
+    return {name: facts for name, facts in found.items() if facts}
 
 
 def _settings_of(model: Any) -> dict[str, Any]:
@@ -321,8 +339,7 @@ def _settings_of(model: Any) -> dict[str, Any]:
 def _protocol(parts: Parts, row: dict[str, Any], settings: Settings) -> dict[str, Any]:
     train, held = parts.train.matrix, parts.held
     warm_users = np.diff(train.indptr) > 0
-    warm_items = np.bincount(train.indices, minlength=train.shape[1]) > 0
-    warm = warm_users[held.rows] & warm_items[held.matrix.indices]
+    warm = warm_users[held.rows] & _warm_items(parts.train)[held.matrix.indices]
     return {
         "split": settings.split,
         "test": settings.test,

@@ -133,12 +133,11 @@ def known_user(model: Any, text: str) -> Any:
 
 
 def _train(source: str, top: int, given: dict[str, Any]) -> None:
-    from nanwise.bench.recommend import notes_of, recommend
+    from nanwise.bench.recommend import check_params, notes_of, recommend
     from nanwise.cli.trouble import warn
-    from nanwise.registry import find
 
-    find(given["method"], kind="recommender")
     params = _params(given)
+    check_params(given["method"], params)
     folder = _folder(given["out"], source)
     ratings = open_ratings(source, given)
     for note in notes_of(ratings):
@@ -159,30 +158,16 @@ def _train(source: str, top: int, given: dict[str, Any]) -> None:
 
 
 def _params(given: dict[str, Any]) -> dict[str, Any]:
-    """``--by``, ``--epochs`` and ``--set`` as parameters of the method, checked before reading."""
-    from nanwise.cli.settings import _check_plan
+    """``--by``, ``--epochs`` and ``--set`` as parameters of the method."""
     from nanwise.cli.wording import settings
-    from nanwise.registry import find
 
     params = settings(given["pairs"])
     if given["by"]:
         params["by"] = given["by"]
     if given["epochs"]:
-        params["plan"] = {**params.get("plan", {}), "epochs": given["epochs"]}
-    if "plan" in params:
-        _check_plan(params["plan"])
-    refuse_unknown(params, find(given["method"]).make().get_params(deep=False), given["method"])
+        plan = params.get("plan", {})
+        params["plan"] = {**(plan if isinstance(plan, dict) else {}), "epochs": given["epochs"]}
     return params
-
-
-def refuse_unknown(params: dict[str, Any], known: dict[str, Any], method: str) -> None:
-    """A ValueError that names the first parameter a method does not have."""
-    from nanwise.cli.wording import nearest
-
-    for name in params:
-        if name not in known or name == "random_state":
-            there = [key for key in known if key != "random_state"]
-            raise ValueError(f"{method} has no parameter {name!r}; {nearest(name, there, 20)}")
 
 
 def _folder(out: str | None, source: str) -> Path:

@@ -33,6 +33,11 @@ def best_of(rows: list[dict[str, Any]], score: str, higher: bool) -> dict[str, A
     return (max if higher else min)(scored, key=lambda row: row[score]) if scored else None
 
 
+def short(value: Any) -> str:
+    """A rating with no more decimals than it needs."""
+    return f"{value:.4g}".replace("-", "−") if is_number(value) else number(value)
+
+
 def _baselines(facts: dict[str, Any]) -> list[dict[str, Any]]:
     own = facts.get("method")
     rows = facts.get("scores") or []
@@ -63,7 +68,7 @@ def _lists(facts: dict[str, Any]) -> str:
         return ""
     k = protocol.get("k")
     head = (
-        f"Of the held-out items that users rated {number(protocol.get('liked_from'), 2)} or "
+        f"Of the held-out items that users rated {short(protocol.get('liked_from'))} or "
         f"better, {percent(own['recall'], 1)} are among the first {k} of {own['method']}'s lists"
     )
     rival = best_of(_baselines(facts), "recall", higher=True)
@@ -80,7 +85,10 @@ def _contrast(facts: dict[str, Any]) -> str:
     if not (is_number(own) and is_number(other)):
         return ""
     word = "lowers" if own < other else "raises" if own > other else "does not change"
-    return f"Sparsity normalisation {word} the RMSE here: {number(other, 4)} without it."
+    return (
+        f"Sparsity normalisation {word} the RMSE here: {number(other, 4)} without it, all other "
+        "settings being the same, although the best penalty may differ."
+    )
 
 
 def _drift(facts: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from nanwise.report import svg
 from nanwise.report.figures import Figure, figure, learning
 from nanwise.report.numbers import interval, is_number, number, percent, seconds, signed, whole
-from nanwise.report.recommend_story import best_of, own_row
+from nanwise.report.recommend_story import best_of, own_row, short
 from nanwise.report.story import steadiness
 
 #: score -> (heading, is more better?, decimals)
@@ -77,8 +77,8 @@ def _protocol(protocol: dict[str, Any]) -> list[str]:
         f"{whole(protocol.get('held'))} ratings were held out {way}; "
         f"{whole(protocol.get('train'))} were left to learn from.",
         f"Lists rank every item that the user had not rated in the training part. A held-out item "
-        f"counts as liked from a rating of {number(protocol.get('liked_from'), 2)}, the mean of "
-        f"the training part; {whole(protocol.get('ranked_users'))} users have such items, "
+        f"counts as liked if it was rated {short(protocol.get('liked_from'))} or better, not below "
+        f"the mean rating; {whole(protocol.get('ranked_users'))} users have such items, "
         f"{whole(protocol.get('left_out'))} do not and are left out of these scores.",
         "Items of equal score share their places. Coverage is the share of items that stand in "
         "somebody's list.",
@@ -225,11 +225,16 @@ def _data(data: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "pairs": _data_pairs(data),
         "spread": [
-            (name, [whole(s.get(at)) for at in ("least", "median", "most")]) for name, s in spread
+            (name, [_count(s.get(at)) for at in ("least", "median", "most")]) for name, s in spread
         ],
         "levels": _levels(data.get("levels") or []),
         "notes": data.get("notes") or [],
     }
+
+
+def _count(value: Any) -> str:
+    """The median of counts may be half a number."""
+    return whole(int(value) if is_number(value) and value == int(value) else value)
 
 
 def _data_pairs(data: dict[str, Any]) -> list[tuple[str, str]]:

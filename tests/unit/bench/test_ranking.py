@@ -171,6 +171,16 @@ def test_a_relevant_item_that_was_seen_is_refused():
         rank(block_of([[1, 2]]), csr([[1, np.nan]]), csr([[1, np.nan]]))
 
 
+def test_items_that_may_not_be_listed_are_missed_and_take_no_place():
+    scores = [[9, 8, 7, 6]]
+    listed = np.array([False, True, True, True])
+    missed = rank(block_of(scores), nothing((1, 4)), csr([[1, *[np.nan] * 3]]), 10, listed)
+    assert (missed.ndcg, missed.recall, missed.precision) == (0, 0, 0)
+    second = csr([[np.nan, 1, np.nan, np.nan]])
+    assert rank(block_of(scores), nothing((1, 4)), second, 1, listed).ndcg == 1.0
+    assert rank(block_of(scores), nothing((1, 4)), second, 1).ndcg == 0.0
+
+
 def test_scores_that_are_no_numbers_are_refused():
     with pytest.raises(ValueError, match="finite"):
         rank(block_of([[np.nan, 2]]), nothing((1, 2)), csr([[1, np.nan]]))

@@ -3,7 +3,11 @@ from pathlib import Path
 
 import pytest
 
-FAKE = runpy.run_path(str(Path(__file__).with_name("fake_facts.py")))
+FAKE = {
+    name: made
+    for file in ("fake_facts.py", "fake_recommend.py")
+    for name, made in runpy.run_path(str(Path(__file__).with_name(file))).items()
+}
 
 
 @pytest.fixture
@@ -21,6 +25,6 @@ def reproduce_facts():
     return FAKE["reproduce_facts"]()
 
 
-@pytest.fixture(params=["compare", "stress", "reproduce"])
+@pytest.fixture(params=["compare", "stress", "reproduce", "recommend"])
 def any_facts(request):
     return FAKE[f"{request.param}_facts"]()

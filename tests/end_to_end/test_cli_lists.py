@@ -8,7 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 import nanwise
+from nanwise.cli.ampute import MECHANISMS
 from nanwise.cli.app import app
+from nanwise.data import ampute
 from nanwise.registry import known
 
 
@@ -71,7 +73,15 @@ def numbers(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("mechanism", ["mcar", "mar", "mnar", "quantile"])
+def test_the_command_line_offers_every_mechanism_and_explains_it():
+    assert MECHANISMS == ampute.MECHANISMS
+    words = [
+        line.split()[0] for line in run("ampute", "--help").output.splitlines() if line.strip()
+    ]
+    assert [word for word in words if word in MECHANISMS] == list(MECHANISMS)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_ampute_hides_the_share_and_keeps_the_rest(numbers, tmp_path, mechanism):
     out = tmp_path / "out.csv"
     result = run(

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-MECHANISMS = ("mcar", "mar", "mnar", "quantile")
+# Those of data/ampute.py, spelt out so that ``--help`` need not load numpy.
+MECHANISMS = (
+    "mcar",
+    "mar",
+    "mnar",
+    "quantile",
+    "gaussian_self_masking",
+    "probit_self_masking",
+)
 
 
 @click.command("ampute")
@@ -39,10 +47,12 @@ def command(
     """Write DATA with more of its values hidden.
 
     \b
-    mcar      every cell with the same probability
-    mar       depending on other, visible columns
-    mnar      depending on the value that is hidden
-    quantile  the largest or smallest values of a column
+    mcar                   every cell with the same probability
+    mar                    depending on other, visible columns
+    mnar                   large values more, logistic in the value that is hidden
+    quantile               the largest or smallest values of a column
+    gaussian_self_masking  values near two standard deviations above the mean
+    probit_self_masking    large values more, by the normal distribution function
     """
     import numpy as np
 

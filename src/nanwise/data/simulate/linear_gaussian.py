@@ -234,6 +234,6 @@ def _check(
         raise ValueError(f"share must lie between 0 and 1, got {share}")
     if not 0 <= latent <= 1:
         raise ValueError(f"latent must lie in [0, 1], got {latent}")
-    for name, value in (("snr", snr), ("slope", slope)):
-        if not value > 0:
-            raise ValueError(f"{name} must be positive, got {value}")
+    for name, number in (("snr", snr), ("slope", slope)):
+        if not number > 0:
+            raise ValueError(f"{name} must be positive, got {number}")

@@ -27,7 +27,7 @@ def made() -> Ratings:
     return synthetic_ratings(120, 60, 2400, random_state=3)
 
 
-# -- baselines by hand -----------------------------------------------------------------------------
+# -- baselines by hand ---------------------------------------------------------------------------
 
 
 def test_popularity_is_the_damped_mean_and_the_count() -> None:
@@ -62,7 +62,7 @@ def test_biases_of_a_new_person_are_those_of_the_formula() -> None:
         assert score == pytest.approx(model.center_ + effect + model.item_effect_[place])
 
 
-# -- predictions -------------------------------------------------------------------------------------
+# -- predictions -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cold", "expected"), [("mean", 16 / 6), (3.0, 3.0), (9.0, 5.0)])
@@ -116,7 +116,7 @@ def test_frames_matrices_and_ratings_give_the_same_model(made: Ratings) -> None:
     assert matrix.predict([0, 5, 7], [1, 2, 3]) == pytest.approx(one.predict(users, items))
 
 
-# -- lists -------------------------------------------------------------------------------------------
+# -- lists -----------------------------------------------------------------------------------------
 
 
 def test_lists_leave_out_seen_and_unrated_items(made: Ratings) -> None:
@@ -166,7 +166,7 @@ def test_best_prefers_the_left_of_equals() -> None:
     assert ranks.tolist() == [1, 2, 1]
 
 
-# -- saving, copying ---------------------------------------------------------------------------------
+# -- saving, copying -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", [Popularity(), Biases()], ids=lambda m: type(m).__name__)
@@ -188,7 +188,7 @@ def test_a_second_fit_forgets_the_first() -> None:
     assert model.recommend([0], n=1)["item"].tolist() == [2]
 
 
-# -- bad input ---------------------------------------------------------------------------------------
+# -- bad input -------------------------------------------------------------------------------------
 
 
 def test_bad_ratings_say_what_to_hand_over() -> None:
@@ -202,7 +202,7 @@ def test_bad_ids_are_named() -> None:
     model = Popularity().fit(small())
     with pytest.raises(ValueError, match="no user of the training ratings has the id 'Zoe'"):
         model.recommend(["Ann", "Zoe"])
-    with pytest.raises(ValueError, match="no item .* 7 .int.; ids here are of type str"):
+    with pytest.raises(ValueError, match=r"no item .* 7 .int.; ids here are of type str"):
         model.similar_items([7])
     with pytest.raises(TypeError, match=r"write \['Ann'\]"):
         model.recommend("Ann")
@@ -227,7 +227,7 @@ def test_bad_settings_are_named(model: object, text: str) -> None:
 
 
 def test_validation_of_strangers_is_refused() -> None:
-    with pytest.raises(ValueError, match="no user .* 'Zoe'"):
+    with pytest.raises(ValueError, match=r"no user .* 'Zoe'"):
         Popularity().fit(small(), pd.DataFrame({"user": ["Zoe"], "item": ["m1"], "rating": [5]}))
 
 

@@ -94,9 +94,11 @@ def cut_rows(counts: np.ndarray, batch: int | None, world: int, seed: int) -> li
     """
     rows = np.flatnonzero(counts)
     if batch is None or batch >= len(rows):
-        # Full and empty rows are dealt out in turn: every process has as much to do.
+        # Dealt out from the fullest row to the emptiest, to and fro: equal work for all.
         by_size = rows[np.argsort(-counts[rows], kind="stable")]
-        return [np.sort(by_size[rank::world]) for rank in range(min(world, len(rows)))]
+        turn = np.arange(len(rows)) % (2 * world)
+        owner = np.minimum(turn, 2 * world - 1 - turn)
+        return [np.sort(by_size[owner == rank]) for rank in range(min(world, len(rows)))]
     steps = -(-len(rows) // batch)
     order = np.random.RandomState(seed).permutation(rows)
     return [np.sort(part) for part in np.array_split(order, min(steps * world, len(rows)))]

@@ -20,7 +20,13 @@ import pytest
 from nanwise.report import write
 
 CHROMIUM = Path("/usr/bin/chromium")
-FAKE = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "fake_facts.py"))
+FAKE = {
+    name: made
+    for file in ("fake_facts.py", "fake_recommend.py")
+    for name, made in runpy.run_path(
+        str(Path(__file__).parents[1] / "unit" / "report" / file)
+    ).items()
+}
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -182,13 +188,14 @@ def reports(tmp_path_factory):
     evil["data"]["pattern"]["columns"] = [name, *evil["data"]["pattern"]["columns"][1:]]
     evil["leaderboard"][0]["method"] = evil["failures"][0]["error"] = name
     evil["stress"][name] = evil["stress"].pop("zero")
-    facts = {kind: FAKE[f"{kind}_facts"]() for kind in ("compare", "stress", "reproduce")}
+    kinds = ("compare", "stress", "reproduce", "recommend")
+    facts = {kind: FAKE[f"{kind}_facts"]() for kind in kinds}
     return {
         k: write(v, folder, ["html"], name=k)["html"] for k, v in {**facts, "evil": evil}.items()
     }
 
 
-KINDS = ["compare", "stress", "reproduce", "evil"]
+KINDS = ["compare", "stress", "reproduce", "recommend", "evil"]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -203,7 +210,16 @@ def test_report_opens_cleanly(browser, reports, kind, width, dark):
         "[...document.querySelectorAll('figure svg')].filter(e => e.checkVisibility())"
         ".map(e => [e.getBoundingClientRect().width, e.getBoundingClientRect().height])"
     )
-    assert len(boxes) >= {"compare": 8, "stress": 3, "reproduce": 1, "evil": 8}[kind]
+    assert (
+        len(boxes)
+        >= {
+            "compare": 8,
+            "stress": 3,
+            "reproduce": 1,
+            "recommend": 5,
+            "evil": 8,
+        }[kind]
+    )
     assert all(w > 200 and h > 60 for w, h in boxes)
     picture = page.screenshot()
     assert picture.startswith(b"\x89PNG")

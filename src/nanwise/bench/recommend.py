@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from nanwise.bench.case import plain, versions
 from nanwise.bench.ranking import coverage, mae, rank, relevant_cells, rmse
+from nanwise.bench.rating_facts import data_facts, settings_of
 from nanwise.bench.rating_stress import rating_stress
 from nanwise.data.ratings import Ratings, split_ratings
 from nanwise.errors import DataError
@@ -23,8 +24,6 @@ from nanwise.train.plan import Plan
 
 #: with more ratings than this the network is not trained once more without its normalisation
 CONTRAST_RATINGS = 200_000
-#: so many levels are counted one by one
-MOST_LEVELS = 20
 
 
 @dataclass(frozen=True)
@@ -291,13 +290,13 @@ def _facts(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "method": method,
         "contrast": contrast if contrast in measured else None,
-        "data": _data(parts.whole),
+        "data": data_facts(parts.whole),
         "protocol": _protocol(parts, rows[0], settings),
         "scores": [_scored(row, contrast) for row in rows],
         "history": history,
         "best_epoch": best_epoch(history),
         "stress": _stress(measured, parts, settings),
-        "model": {"method": method, "path": None, "how": how, "params": _settings_of(final)},
+        "model": {"method": method, "path": None, "how": how, "params": settings_of(final)},
         "top": None,
         "settings": asdict(settings),
         "versions": versions(),
@@ -325,17 +324,6 @@ def _stress(measured: Mapping[str, Any], parts: Parts, settings: Settings) -> di
     return {name: facts for name, facts in found.items() if facts}
 
 
-def _settings_of(model: Any) -> dict[str, Any]:
-    """Parameters as plain values; a plan as its own settings."""
-    out = {}
-    for name, value in model.get_params(deep=False).items():
-        if hasattr(value, "get_params"):
-            out |= {f"{name}.{key}": v for key, v in value.get_params(deep=False).items()}
-        else:
-            out[name] = value
-    return {name: v if isinstance(v, (int, float, str)) else str(v) for name, v in out.items()}
-
-
 def _protocol(parts: Parts, row: dict[str, Any], settings: Settings) -> dict[str, Any]:
     train, held = parts.train.matrix, parts.held
     warm_users = np.diff(train.indptr) > 0
@@ -350,61 +338,4 @@ def _protocol(parts: Parts, row: dict[str, Any], settings: Settings) -> dict[str
         "liked_from": parts.liked_from,
         "ranked_users": row["ranked_users"],
         "left_out": row["left_out"],
-    }
-
-
-def _data(ratings: Ratings) -> dict[str, Any]:
-    matrix, facts = ratings.matrix, ratings.facts
-    per_user = np.diff(matrix.indptr)
-    per_item = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    return {
-        "source": facts.get("source"),
-        "ratings": len(ratings),
-        "users": matrix.shape[0],
-        "items": matrix.shape[1],
-        "density": len(ratings) / max(1, matrix.shape[0] * matrix.shape[1]),
-        "scale": str(ratings.scale),
-        "mean": float(matrix.data.mean(dtype=np.float64)),
-        "levels": _levels(ratings),
-        **{key: facts.get(key) for key in ("rows_read", "rows_dropped", "duplicates")},
-        "duplicates_rule": facts.get("duplicates_rule"),
-        "per_user": _spread(per_user),
-        "per_item": _spread(per_item),
-        "empty_users": int((per_user == 0).sum()),
-        "empty_items": int((per_item == 0).sum()),
-        "notes": notes_of(ratings),
-    }
-
-
-def notes_of(ratings: Ratings) -> list[str]:
-    """What was done to rows while reading, one sentence each."""
-    facts, out = ratings.facts, []
-    if facts.get("rows_dropped"):
-        out.append(f"{facts['rows_dropped']:,} rows without user, item or rating were left out")
-    if facts.get("duplicates"):
-        out.append(
-            f"{facts['duplicates']:,} rows repeat a pair of user and item; "
-            f"what counts is the {facts.get('duplicates_rule')}"
-        )
-    return out
-
-
-def _levels(ratings: Ratings) -> list[dict[str, Any]]:
-    if not 0 < len(ratings.scale.levels) <= MOST_LEVELS:
-        return []
-    values, counts = np.unique(ratings.matrix.data, return_counts=True)
-    if len(values) > MOST_LEVELS:
-        return []
-    # 0.1 for float32's 0.10000000149
-    return [
-        {"rating": float(str(value)), "count": int(count)}
-        for value, count in zip(values, counts, strict=True)
-    ]
-
-
-def _spread(counts: np.ndarray) -> dict[str, Any]:
-    return {
-        "least": int(counts.min()),
-        "median": float(np.median(counts)),
-        "most": int(counts.max()),
     }

@@ -133,7 +133,8 @@ def known_user(model: Any, text: str) -> Any:
 
 
 def _train(source: str, top: int, given: dict[str, Any]) -> None:
-    from nanwise.bench.recommend import check_params, notes_of, recommend
+    from nanwise.bench.rating_facts import notes_of
+    from nanwise.bench.recommend import check_params, recommend
     from nanwise.cli.trouble import warn
 
     params = _params(given)

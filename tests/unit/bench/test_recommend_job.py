@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from nanwise.bench.ranking import relevant_cells
+from nanwise.bench.rating_facts import notes_of
 from nanwise.bench.rating_stress import SHARES, rating_stress
-from nanwise.bench.recommend import best_epoch, check_params, notes_of, recommend, top_lists
+from nanwise.bench.recommend import best_epoch, check_params, recommend, top_lists
 from nanwise.data.ratings import from_csr, from_frame, split_ratings, synthetic_ratings
 from nanwise.errors import DataError
 from nanwise.registry import find

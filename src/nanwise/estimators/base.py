@@ -177,8 +177,7 @@ class NetEstimator(BaseEstimator):
         """The plan for that many training rows."""
         return self._plan()
 
-    @staticmethod
-    def _default_plan() -> Plan:
+    def _default_plan(self) -> Plan:
         """What ``plan=None`` stands for."""
         return Plan()
 

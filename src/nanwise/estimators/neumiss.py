@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from nanwise.estimators.base import NetEstimator
 from nanwise.estimators.tasks import NetClassifier, NetRegressor
@@ -47,16 +48,17 @@ class _NeuMissNet(NetEstimator):
         layer = NeuMiss(self.n_prepared_, int(self.depth), self._n_out(), bool(self.residual))
         return TableNet(layer, nn.Identity(), self._loss())
 
-    @staticmethod
-    def _default_plan() -> Plan:
-        return Plan(epochs=20, batch=256, lr=3e-3, weight_decay=0.0)
+    def _default_plan(self) -> Plan:
+        if self.start == "moments":
+            return Plan(epochs=20, batch=256, lr=3e-3, weight_decay=None)
+        return Plan(epochs=100, batch=64, lr=1e-2, weight_decay=0.0)
 
     def _plan_for(self, n_rows: int) -> Plan:
         from nanwise.estimators.neumiss_start import decay_for
 
         plan = self._plan()
-        if self.plan is None and self.start == "moments":
-            plan.weight_decay = decay_for(self.net_, n_rows)
+        if plan.weight_decay is None and self.start == "moments":
+            return clone(plan).set_params(weight_decay=decay_for(self.net_, n_rows))
         return plan
 
     def _check_learnt(self, weights: dict[str, Any]) -> None:
@@ -98,9 +100,9 @@ class NeuMissRegressor(_NeuMissNet, NetRegressor):
         How columns are scaled first.
     plan : Plan, optional
         Training settings (epochs, batch, lr, patience, ...). With ``start="moments"`` its
-        ``weight_decay`` pulls the matrices to their start, not to 0. None: 20 epochs, batches of
-        256, lr 0.003; a decay of 40 times the number of parameters per row, at most 30 (with a
-        random start: none).
+        ``weight_decay`` pulls the matrices to their start, not to 0; a decay of None is 40 times
+        the number of parameters per row, at most 30. None: 20 epochs, batches of 256, lr 0.003 and
+        a decay of None; from random weights 100 epochs, batches of 64, lr 0.01 and no decay.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.
     random_state : int, RandomState or None
@@ -191,9 +193,9 @@ class NeuMissClassifier(_NeuMissNet, NetClassifier):
         Weight of each class in the loss.
     plan : Plan, optional
         Training settings (epochs, batch, lr, patience, ...). With ``start="moments"`` its
-        ``weight_decay`` pulls the matrices to their start, not to 0. None: 20 epochs, batches of
-        256, lr 0.003; a decay of 40 times the number of parameters per row, at most 30 (with a
-        random start: none).
+        ``weight_decay`` pulls the matrices to their start, not to 0; a decay of None is 40 times
+        the number of parameters per row, at most 30. None: 20 epochs, batches of 256, lr 0.003 and
+        a decay of None; from random weights 100 epochs, batches of 64, lr 0.01 and no decay.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.
     random_state : int, RandomState or None

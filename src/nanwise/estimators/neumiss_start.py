@@ -32,7 +32,7 @@ LOWER = 1 / 60
 BATCH = 256
 FITTING_STEPS = 10_000
 LEAST_EPOCHS, MOST_EPOCHS = 25, 50
-#: decay = PULL * parameters / rows, see benchmarks/neumiss_ablation.py
+#: decay = PULL * parameters / rows, see benchmarks/neumiss_gap.py
 PULL = 40.0
 MOST_PULL = 30.0
 

@@ -39,10 +39,11 @@ def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
     groups: list[dict[str, Any]] = [{"params": decays}] if decays or not spared else []
     if spared:
         groups.append({"params": spared, "weight_decay": 0.0})
-    optimizer = kind(groups, lr=plan.lr, weight_decay=plan.weight_decay, **own)
+    decay = plan.weight_decay or 0.0
+    optimizer = kind(groups, lr=plan.lr, weight_decay=decay, **own)
     pulled = {p: home for p, home in homes.items() if home is not None and p.requires_grad}
-    if pulled and plan.weight_decay:
-        _pull(optimizer, pulled, plan.weight_decay)
+    if pulled and decay:
+        _pull(optimizer, pulled, decay)
     return optimizer
 
 

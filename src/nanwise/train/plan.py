@@ -27,8 +27,9 @@ class Plan(BaseEstimator):
         Learning rate; with a schedule, its largest value.
     optimizer : {"adamw", "adam", "sgd", "rmsprop"}, default="adamw"
         ``sgd`` runs with Nesterov momentum 0.9.
-    weight_decay : float, default=0.1
-        Added to the gradient; decoupled from it for ``adamw``.
+    weight_decay : float or None, default=0.1
+        Added to the gradient; decoupled from it for ``adamw``. None: what the estimator finds right
+        for the rows at hand, 0 for most.
     schedule : {None, "cosine", "plateau", "onecycle"}, default="cosine"
         ``cosine`` falls to 0 over all epochs, ``plateau`` halves the rate whenever the validation
         loss (without validation: the training loss) has not improved for ``patience // 2`` epochs,
@@ -64,7 +65,7 @@ class Plan(BaseEstimator):
         batch: int | None = 128,
         lr: float = 1e-3,
         optimizer: str = "adamw",
-        weight_decay: float = 0.1,
+        weight_decay: float | None = 0.1,
         schedule: str | None = "cosine",
         validation: float | None = None,
         patience: int | None = 20,
@@ -94,7 +95,7 @@ class Plan(BaseEstimator):
         whole("plan.batch", self.batch, optional=True)
         number("plan.lr", self.lr, above=0.0)
         one_of("plan.optimizer", self.optimizer, OPTIMIZERS)
-        number("plan.weight_decay", self.weight_decay, least=0.0)
+        number("plan.weight_decay", self.weight_decay, least=0.0, optional=True)
         one_of("plan.schedule", self.schedule, SCHEDULES)
         number("plan.validation", self.validation, least=0.0, below=1.0, optional=True)
         whole("plan.patience", self.patience, optional=True)

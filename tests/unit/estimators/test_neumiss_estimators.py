@@ -189,10 +189,27 @@ def test_without_residual():
     assert NeuMissRegressor(1, **settings).fit(x, y).score(x, y) > 0.8
 
 
-def test_the_default_plan_has_no_weight_decay_and_can_be_reached_into():
+def test_the_default_plan_can_be_reached_into():
     model = NeuMissRegressor().set_params(plan__epochs=3)
-    assert (model.plan.epochs, model.plan.weight_decay) == (3, 0.0)
+    assert (model.plan.epochs, model.plan.batch) == (3, 256)
     assert model.set_params(plan__lr=0.5).plan.epochs == 3
+
+
+def test_one_setting_of_the_plan_leaves_the_decay_as_it_was():
+    x, y = table()
+    usual = NeuMissRegressor(2, random_state=0).fit(x, y)
+    same = NeuMissRegressor(2, random_state=0).set_params(plan__lr=3e-3)
+    np.testing.assert_array_equal(same.fit(x, y).predict(x), usual.predict(x))
+    assert same.plan.weight_decay is None
+    free = NeuMissRegressor(2, random_state=0).set_params(plan__weight_decay=0.0)
+    assert np.abs(free.fit(x, y).predict(x) - usual.predict(x)).max() > 1e-6
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_random_weights_have_a_plan_that_trains_them(residual):
+    x, y = table()
+    model = NeuMissRegressor(3, start="random", residual=residual, random_state=0).fit(x, y)
+    assert model.score(x, y) > 0.8
 
 
 # -- the start -----------------------------------------------------------------------------------
@@ -280,7 +297,7 @@ def test_zero_linear_is_least_squares_on_values_and_marks():
 def test_neumiss_net_takes_a_plan_of_either_kind():
     make = find("neumiss_net").make
     by_dict = make("regression", plan={"epochs": 3})
-    assert (by_dict.plan.epochs, by_dict.plan.weight_decay) == (3, 0.0)
+    assert (by_dict.plan.epochs, by_dict.plan.batch) == (3, 256)
     assert make("classification", plan=FAST, depth=2).plan is FAST
     assert make("regression").plan is None
 

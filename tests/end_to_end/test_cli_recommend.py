@@ -149,6 +149,7 @@ def test_rows_of_users_and_other_columns(tmp_path, text):
 
 def test_a_set_of_ratings_by_its_name_is_offered(tmp_path):
     refused(run("ml_100", "--out", tmp_path / "x"), "no such file", "ml_100k")
+    assert not (tmp_path / "x").exists()
 
 
 # -- ids ------------------------------------------------------------------------------------------

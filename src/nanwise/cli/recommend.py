@@ -139,8 +139,8 @@ def _train(source: str, top: int, given: dict[str, Any]) -> None:
 
     params = _params(given)
     check_params(given["method"], params)
-    folder = _folder(given["out"], source)
     ratings = open_ratings(source, given)
+    folder = _folder(given["out"], source)
     for note in notes_of(ratings):
         warn(note)
     found = recommend(

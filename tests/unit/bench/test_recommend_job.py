@@ -12,7 +12,7 @@ from nanwise.bench.rating_stress import SHARES, rating_stress
 from nanwise.bench.recommend import best_epoch, check_params, recommend, top_lists
 from nanwise.data.ratings import from_csr, from_frame, split_ratings, synthetic_ratings
 from nanwise.errors import DataError
-from nanwise.registry import find
+from nanwise.registry import find, known
 
 SMALL = {"hidden": 6, "penalty": 5.0, "plan": {"epochs": 12, "lr": 0.05}}
 
@@ -112,6 +112,22 @@ def test_a_baseline_stands_once_and_is_not_stressed(ratings):
     assert [row["method"] for row in facts["scores"]] == ["popularity", "biases"]
     assert facts["stress"] == {}
     assert facts["best_epoch"] is None
+
+
+@pytest.mark.parametrize("method", [m.name for m in known("recommender")])
+def test_every_registered_recommender_can_be_asked(ratings, method):
+    params = dict(find(method).tiny)
+    is_net = "plan" in find(method).make().get_params(deep=False)
+    if is_net:
+        params["plan"] = {"epochs": 2}
+    done = recommend(ratings, method, params, contrast=False)
+    row = row_of(done, method)
+    assert all(np.isfinite(row[score]) for score in ("rmse", "mae", "ndcg", "recall", "coverage"))
+    assert set(done.facts["stress"]) == ({method} if is_net else set())
+    for facts in done.facts["stress"].values():
+        assert facts["scores"]["RMSE"]["mean"][0] == pytest.approx(row["rmse"], abs=1e-6)
+        # Predictions follow what the model is shown, not what it kept of its training.
+        assert all(np.ptp(sample["prediction"]) > 0 for sample in facts["samples"])
 
 
 def test_lists_hold_nothing_a_user_has_rated(found):

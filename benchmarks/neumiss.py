@@ -9,8 +9,8 @@ choose on validation rows; each line here is charged for one of them only.
 Rows: ``nanwise.data.simulate.linear_gaussian`` (their simulation and seeds), values missing
 completely at random, 10,000 test rows. Both sides use the same number of threads. Ours is
 ``NeuMissRegressor()`` as it comes, fitted before and after theirs; its time is the mean of the two,
-so that other work on the machine weighs on both sides. With one thread CPU seconds are shown too,
-in brackets: they hardly depend on what else runs.
+so that other work on the machine weighs on both sides. Shown are CPU seconds, which with one thread
+are the time on a machine that does nothing else, and seconds on the clock in brackets.
 
 On both sides R² on the test rows is taken once per epoch, with the clock stopped. "Whole fit"
 compares the two fits from start to end. "To their R²" is the time up to which R² first reaches
@@ -54,10 +54,10 @@ class Seconds(NamedTuple):
         return Seconds(self.wall - other.wall, self.cpu - other.cpu)
 
     def __str__(self) -> str:
-        return f"{self.wall:.1f} ({self.cpu:.1f})"
+        return f"{self.cpu:.1f} ({self.wall:.1f})"
 
     def over(self, other: Seconds) -> str:
-        return f"**{self.wall / other.wall:.1f} x** ({self.cpu / other.cpu:.1f} x)"
+        return f"**{self.cpu / other.cpu:.1f} x** ({self.wall / other.wall:.1f} x)"
 
 
 class Clock:

@@ -2,9 +2,9 @@
 
 Five tables with gaps of their own and five with 20 or 50 % of the cells hidden completely at random
 (``SETS`` of tables.py). Of the two larger ones, spam and credit, 3,000 rows are drawn, stratified
-by class. A cell is the mean AUROC over the folds and, in brackets, their standard deviation; the
-best of a set is bold, and so is all that a paired test over the folds cannot tell from it (difference
-smaller than its standard error, corrected for overlapping training rows as ``compare`` does).
+by class. The first table has the mean AUROC over the folds, the best of a set in bold. The second
+has differences on the same folds with their 95 % interval, corrected for overlapping training rows
+as in ``compare``: a NeuMiss method less one that differs from it in the treatment of gaps only.
 
 Run: NANWISE_DATA=... python benchmarks/neumiss_tables.py --out FOLDER [--sets heart,...]
 A folder keeps finished cells; a second call goes on from them.
@@ -23,6 +23,8 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 from tables import SETS
 
+from nanwise.bench.board import interval
+
 METHODS = (
     "neumiss",
     "neumiss_net",
@@ -33,6 +35,13 @@ METHODS = (
     "missing_indicator",
     "hist_gradient_boosting",
     "linear",
+)
+PAIRS = (
+    ("neumiss", "em"),
+    ("neumiss", "missing_indicator"),
+    ("neumiss", "sparsity_norm"),
+    ("neumiss_net", "mice_linear"),
+    ("neumiss_net", "linear"),
 )
 MOST_ROWS = 3000
 FOLDS = 5
@@ -53,7 +62,7 @@ def table_of(name: str) -> pd.DataFrame:
 
 
 def measure(name: str, folder: Path, jobs: int) -> dict[str, Any]:
-    """Method name to the AUROC of its folds; seconds are kept beside."""
+    """Method name to the records of its folds."""
     from nanwise import compare
 
     found = compare(
@@ -66,10 +75,9 @@ def measure(name: str, folder: Path, jobs: int) -> dict[str, Any]:
         jobs=jobs,
         stress=False,
     )
-    return {
-        method: [r for r in found.records if r.method == method and not r.failed]
-        for method in METHODS
-    }
+    if found.facts["failures"]:
+        raise RuntimeError(f"on {name} failed: {found.facts['failures']}")
+    return {method: [r for r in found.records if r.method == method] for method in METHODS}
 
 
 def score(records: list[Any]) -> np.ndarray:
@@ -77,19 +85,17 @@ def score(records: list[Any]) -> np.ndarray:
 
 
 def row(name: str, found: dict[str, Any]) -> str:
-    scores = {method: score(records) for method, records in found.items() if records}
-    best = max(scores, key=lambda method: scores[method].mean())
-    cells = [_cell(scores.get(method), scores[best]) for method in METHODS]
+    means = [score(found[method]).mean() for method in METHODS]
+    cells = [f"**{mean:.3f}**" if mean == max(means) else f"{mean:.3f}" for mean in means]
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
-def _cell(mine: np.ndarray | None, best: np.ndarray) -> str:
-    if mine is None or len(mine) < FOLDS:
-        return "failed"
-    text = f"{mine.mean():.3f} ({mine.std(ddof=1):.3f})"
-    behind = best - mine
-    error = behind.std(ddof=1) * np.sqrt(1 / FOLDS + 1 / (FOLDS - 1))
-    return f"**{text}**" if behind.mean() <= error else text
+def differences(name: str, found: dict[str, Any]) -> str:
+    cells = []
+    for one, other in PAIRS:
+        mean, half = interval(score(found[one]) - score(found[other]), shared=1 / (FOLDS - 1))
+        cells.append(f"{mean:+.3f} ± {half:.3f}" + (" *" if abs(mean) > half else ""))
+    return f"| {name} | " + " | ".join(cells) + " |"
 
 
 def ranks(measured: dict[str, dict[str, Any]]) -> str:
@@ -121,11 +127,13 @@ def main() -> None:
     measured = {}
     for name in options.sets.split(","):
         measured[name] = measure(name, options.out, options.jobs)
-        print(row(name, measured[name]), flush=True)
     print("\n| set | " + " | ".join(METHODS) + " |\n" + "|---" * (len(METHODS) + 1) + "|")
     print("\n".join(row(name, found) for name, found in measured.items()))
     print(ranks(measured))
     print(seconds(measured))
+    heads = " | ".join(f"{one} − {other}" for one, other in PAIRS)
+    print(f"\n| set | {heads} |\n" + "|---" * (len(PAIRS) + 1) + "|")
+    print("\n".join(differences(name, found) for name, found in measured.items()))
 
 
 if __name__ == "__main__":

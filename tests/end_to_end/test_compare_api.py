@@ -36,7 +36,11 @@ def run(tmp_path_factory):
 
 def test_every_registered_method_is_ranked_or_says_why_not(run):
     rows = run[0].facts["leaderboard"]
-    expected = {m.name for kind in ("treatment", "predictor") for m in known(kind, "table", "classification")}
+    expected = {
+        m.name
+        for kind in ("treatment", "predictor")
+        for m in known(kind, "table", "classification")
+    }
     assert {row["method"] for row in rows} == expected
     assert [row["error"] for row in rows] == [None] * len(rows)
     assert rows[0]["mean"] > 0.8

@@ -61,12 +61,22 @@ def pattern(observed: np.ndarray, names: list[str], seed: int = 0) -> dict[str, 
 
 
 def _mcar_test(table: Table, observed: np.ndarray, seed: int = 0) -> dict[str, Any]:
-    """Little's test on columns of numbers, those with most gaps first, or why it was not done."""
-    numeric = [j for j, name in enumerate(table.X.columns) if table.schema[name].kind == "numeric"]
-    columns = sorted(sorted(numeric, key=lambda j: observed[:, j].mean())[:TESTED_COLUMNS])
+    """Little's test on columns of numbers, those with most gaps first, or why it was not done.
+
+    Columns with hardly a value are left out: the test needs more values than columns in each.
+    """
     drawn = np.random.default_rng(seed).permutation(len(observed))[:TESTED_ROWS]
+    numeric = [
+        j
+        for j, name in enumerate(table.X.columns)
+        if table.schema[name].kind == "numeric" and observed[drawn, j].sum() > TESTED_COLUMNS
+    ]
+    columns = sorted(sorted(numeric, key=lambda j: observed[:, j].mean())[:TESTED_COLUMNS])
     facts = {"rows": len(drawn), "columns": len(columns), "reason": None}
     empty = dict.fromkeys(MCARTest._fields)
+    if not columns:
+        reason = f"no column of numbers has more than {TESTED_COLUMNS} values"
+        return facts | empty | {"reason": reason}
     if observed[:, columns].all():
         return facts | empty | {"reason": "no number is missing"}
     try:

@@ -27,6 +27,7 @@ aside: it has its mean, and no influence on the others.
 from __future__ import annotations
 
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,9 @@ def conditional_sample(X: Any, moments: Moments, n_draws: int, rng: Any) -> np.n
     ndarray of shape (n_draws, n, d)
         float64; observed cells as they came.
     """
-    if n_draws < 0:
-        raise ValueError(f"n_draws must not be negative, got {n_draws}")
+    if not isinstance(n_draws, Integral) or n_draws < 0:
+        raise ValueError(f"the number of draws must be 0 or a larger whole number, got {n_draws!r}")
+    n_draws = int(n_draws)
     moments = check_moments(*moments)
     values, observed = read_rows(X, len(moments.mean))
     draw = _draw(moments, (n_draws, *values.shape), rng)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,7 +260,10 @@ def _norm(moments: Moments) -> float:
     return math.hypot(*(float(np.linalg.norm(part)) for part in moments))
 
 
-def _check_settings(shrinkage: float | None, tol: float, max_iter: int) -> None:
+def _check_settings(shrinkage: Any, tol: Any, max_iter: Any) -> None:
+    for name, value in (("shrinkage", shrinkage), ("tol", tol), ("max_iter", max_iter)):
+        if not isinstance(value, Real) and not (name == "shrinkage" and value is None):
+            raise TypeError(f"{name} must be a number, got {value!r}")
     if shrinkage is not None and not 0 <= shrinkage < 1:
         raise ValueError(f"shrinkage must be at least 0 and below 1, or None; got {shrinkage!r}")
     if not tol > 0:

@@ -93,9 +93,8 @@ def compress(values: np.ndarray, observed: np.ndarray, weight: np.ndarray) -> Ro
         if m <= k + 1:
             continue
         cells = group.rows[:, :, None], group.columns[:, None, :]
-        factor = np.linalg.qr(
-            np.concatenate([one[group.rows][:, :, None], values[cells]], axis=2), mode="r"
-        )
+        stacked = np.concatenate([one[group.rows][:, :, None], values[cells]], axis=2)
+        factor: Any = np.linalg.qr(stacked, mode="r")  # typed as a pair by some versions of numpy
         first, rest = group.rows[:, : k + 1], group.rows[:, k + 1 :]
         one[first], kept[rest] = factor[:, :, 0], False
         values[first[:, :, None], group.columns[:, None, :]] = factor[:, :, 1:]

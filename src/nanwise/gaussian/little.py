@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import chdtrc
 
 from nanwise.gaussian.em import fit_rows
@@ -65,8 +66,8 @@ def mcar_test(X: Any) -> MCARTest:
     Raises
     ------
     ValueError
-        Fewer rows than columns, or a column that the others determine or that is hardly ever
-        observed together with them: the covariance cannot be inverted.
+        A column with no more values than there are columns, that the others determine, or that is
+        hardly ever observed together with them: the covariance cannot be inverted.
 
     Examples
     --------
@@ -78,26 +79,32 @@ def mcar_test(X: Any) -> MCARTest:
     >>> mcar_test(X).p_value < 0.001
     True
     """
-    names = [repr(name) for name in X.columns] if hasattr(X, "columns") else None
+    names = list(X.columns) if hasattr(X, "columns") else None
     values, observed = observe(_numbers(X, names))
     columns = _varying(values, observed)
+    shown = [str(j) if names is None else repr(names[j]) for j in columns]
     rows = observed[:, columns].any(axis=1)
     values, observed = values[rows][:, columns], observed[rows][:, columns]
     if not len(columns):
         return MCARTest(0.0, 0, float("nan"), 0)
-    _refuse_few_rows(*values.shape)
     first, which = distinct(observed)
     df = int(observed[first].sum()) - len(columns)
     if df == 0:
         return MCARTest(0.0, 0, float("nan"), len(first))
+    _refuse_few_values(observed, shown)
     moments = fit_rows(values, observed, shrinkage=0.0, tol=1e-5).moments
-    _refuse_dependent(moments.cov, [names[j] if names else str(j) for j in columns])
+    _refuse_dependent(moments.cov, shown)
     statistic = _distance(values, observed, moments, first, which)
     return MCARTest(statistic, df, float(chdtrc(df, statistic)), len(first))
 
 
-def _numbers(X: Any, names: list[str] | None) -> np.ndarray:
+def _numbers(X: Any, names: list[Any] | None) -> np.ndarray:
     """The table in float64."""
+    if issparse(X):
+        raise TypeError(
+            f"mcar_test takes an array or a frame, got {type(X).__name__}; pass X.toarray() if its "
+            "absent cells are zeros, nanwise.missing.from_sparse if they are gaps"
+        )
     try:
         X = gaps_to_nan(np.asarray(X)).astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -117,11 +124,14 @@ def _varying(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return np.flatnonzero(low < high)
 
 
-def _refuse_few_rows(n: int, d: int) -> None:
-    if n <= d:
+def _refuse_few_values(observed: np.ndarray, names: list[str]) -> None:
+    """With so few values a column fits the others exactly and the likelihood has no maximum."""
+    counts, d = observed.sum(axis=0), len(names)
+    least = int(counts.argmin())
+    if counts[least] <= d:
         raise ValueError(
-            f"the test needs more rows than columns, got {n} rows with a value and {d} columns "
-            "that vary; leave out columns"
+            f"column {names[least]} has {counts[least]} values, the test needs more than there are "
+            f"columns that vary, {d}; leave it or others out"
         )
 
 

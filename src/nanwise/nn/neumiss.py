@@ -180,7 +180,7 @@ class NeuMiss(nn.Module):
                 f"without residual a network of depth {self.depth} cannot hold the iteration; make "
                 "it with residual=True, or with a depth of at most 1"
             )
-        moments = check_moments(mean, cov)
+        n_out, moments = self.out_features, check_moments(mean, cov)
         check_width("mean", moments.mean, self.n_features)
         weights = analytic_weights(
             moments,
@@ -192,7 +192,8 @@ class NeuMiss(nn.Module):
         )
         coef = np.asarray(coef, dtype=np.float64)
         put("coef", self.coef, coef[None] if coef.ndim == 1 else coef)
-        put("intercept", self.intercept, np.broadcast_to(intercept, self.intercept.shape))
+        intercept = np.asarray(intercept, dtype=np.float64)
+        put("intercept", self.intercept, intercept if intercept.ndim else np.full(n_out, intercept))
         put("mean", self.mean, weights.mean)
         put("mix", self.mix, weights.mix)
         if self.start is not None:

@@ -153,7 +153,8 @@ def randomness(data: dict[str, Any]) -> list[str]:
     if not is_number(test.get("p_value")):
         return [f"Whether gaps fall completely at random was not tested: {test.get('reason')}."]
     p = f"p = {number(test['p_value'], 3)}" if test["p_value"] >= 0.001 else "p < 0.001"
-    figures = f"Little's test, {whole(test.get('df'))} degrees of freedom, {p}"
+    seen = f"{whole(test.get('rows'))} rows and {whole(test.get('columns'))} columns of numbers"
+    figures = f"Little's test on {seen}, {whole(test.get('df'))} degrees of freedom, {p}"
     if test["p_value"] < NOT_BY_CHANCE:
         return [
             f"Gaps do not fall completely at random ({figures}): the averages of what is observed "

@@ -148,7 +148,11 @@ def test_data_facts_tell_whether_gaps_fall_at_random():
     assert "is determined by the others" in told["reason"]
     empty = table.assign(a=None, b=None)
     empty.loc[0, ["a", "b"]] = 1.0
-    assert overview(read(empty, "y"))["mcar_test"]["reason"] is not None
+    reason = overview(read(empty, "y"))["mcar_test"]["reason"]
+    assert reason == "no column of numbers has more than 12 values"
+    rare = numbers.assign(c=numbers["a"].where(numbers.index < 5))
+    told = overview(read(rare, "y"))["mcar_test"]
+    assert (told["reason"], told["columns"]) == (None, 2)
 
 
 def test_all_methods_share_their_folds(monkeypatch):

@@ -170,8 +170,10 @@ def test_draws_of_singular_vectors_keep_their_relations():
     moments = Moments(np.zeros(2), np.ones((2, 2)))
     draws = conditional_sample(np.array([[np.nan, np.nan]]), moments, 50, np.random.default_rng(0))
     np.testing.assert_allclose(draws[..., 0], draws[..., 1], atol=1e-7)
-    with pytest.raises(ValueError, match="n_draws must not be negative, got -1"):
+    with pytest.raises(ValueError, match="0 or a larger whole number, got -1"):
         conditional_sample(np.zeros((1, 2)), moments, -1, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="0 or a larger whole number, got 'a'"):
+        conditional_sample(np.zeros((1, 2)), moments, "a", np.random.default_rng(0))
     assert conditional_sample(np.zeros((3, 2)), moments, 0, np.random.default_rng(0)).shape == (
         0,
         3,

@@ -280,6 +280,12 @@ def test_bad_input_is_refused_with_a_reason(x, settings, says):
         fit_gaussian(x, **settings)
 
 
+@pytest.mark.parametrize("setting", ["shrinkage", "tol", "max_iter"])
+def test_settings_must_be_numbers(setting):
+    with pytest.raises(TypeError, match=f"{setting} must be a number, got 'a'"):
+        fit_gaussian(np.zeros((3, 2)), **{setting: "a"})
+
+
 def test_too_few_steps_are_admitted():
     found = fit_gaussian(rows(), max_iter=2, tol=1e-12)
     assert (found.converged, found.n_iter) == (False, 2)

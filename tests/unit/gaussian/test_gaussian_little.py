@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.stats import chi2
 
 from nanwise import mcar_test
@@ -88,13 +89,33 @@ def test_frames_are_taken():
     ("x", "says"),
     [
         (np.zeros(4), r"shape \(n, d\), got shape \(4,\)"),
-        (rows(n=3, d=4), "more rows than columns, got 3 rows"),
+        (rows(n=3, d=4), "column 0 has 2 values, the test needs more than there are columns"),
         (np.array([[1.0, np.inf], [2.0, 3.0]]), "infinity"),
     ],
 )
 def test_bad_input_is_refused(x, says):
     with pytest.raises(ValueError, match=says):
         mcar_test(x)
+
+
+def test_a_column_with_few_values_is_refused_by_name():
+    frame = pd.DataFrame(rows(), columns=list("abc"))
+    rare = frame["a"].where(frame.index.isin(frame["a"].dropna().index[:4]))
+    with pytest.raises(ValueError, match="column 'd' has 4 values, the test needs more than"):
+        mcar_test(frame.assign(d=rare))
+    assert np.isnan(mcar_test(rows(n=3, d=4, share=0.0)).p_value)
+
+
+def test_infinity_is_found_by_the_name_of_its_column():
+    frame = pd.DataFrame(rows(), columns=list("abc"))
+    frame.loc[5, "b"] = np.inf
+    with pytest.raises(ValueError, match="row 5, column 'b'"):
+        mcar_test(frame)
+
+
+def test_sparse_matrices_are_refused():
+    with pytest.raises(TypeError, match="array or a frame, got csr_array"):
+        mcar_test(sparse.csr_array(np.eye(3)))
 
 
 def test_dependent_columns_are_refused_by_name():

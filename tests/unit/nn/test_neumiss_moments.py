@@ -206,6 +206,7 @@ def test_bad_moments():
         (dict(mean=0.0), "mean must have shape"),
         (dict(coef=np.ones(3)), r"coef has shape \(1, 3\)"),
         (dict(coef=[1.0, np.inf]), "coef must be finite"),
+        (dict(intercept=[1.0, 2.0]), r"intercept has shape \(2,\), expected \(1,\)"),
         (dict(iteration="newton"), "iteration must be one of"),
         (dict(iteration="chebyshev", lower=0.0), "lower must be above 0"),
         (dict(masking=(np.zeros(2), np.zeros(2))), "variance"),

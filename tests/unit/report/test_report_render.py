@@ -182,7 +182,7 @@ def test_the_data_section_says_whether_gaps_fall_at_random(compare_facts):
     for kind in ("html", "md"):
         told = " ".join(render(compare_facts, kind).split())
         assert "Gaps do not fall completely at random" in told
-        assert "14 degrees of freedom, p = 0.001" in told
+        assert "on 768 rows and 8 columns of numbers, 14 degrees of freedom, p = 0.001" in told
     test["p_value"] = 0.3
     assert "Nothing speaks against" in render(compare_facts, "md")
     test["p_value"] = 1e-9

@@ -18,6 +18,8 @@ _NAMES = {
     "TableModel": "nanwise.estimators.table_model",
     "Recommender": "nanwise.estimators.recommender",
     "AutoRec": "nanwise.methods.rating.autorec",
+    "CFNADE": "nanwise.methods.rating.cfnade",
+    "CFUIcA": "nanwise.methods.rating.cfuica",
     "Popularity": "nanwise.methods.rating.popularity",
     "Biases": "nanwise.methods.rating.biases",
     "Treatment": "nanwise.estimators.treatment",

@@ -29,8 +29,8 @@ _PROFILES = 500
     summary="Probabilities of the levels of a rating, given any part of the row's other ratings.",
     paper="Zheng, Tang, Ding, Zhou: A Neural Autoregressive Approach to Collaborative Filtering, "
     "ICML 2016; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
-    when="Ratings with few levels, where the probability of each level is of interest. AutoRec is "
-    "faster and usually as accurate.",
+    when="Ratings with few levels, where the probability of each level is of interest. An epoch "
+    "takes several times as long as AutoRec's.",
     space={"penalty": [0.001, 0.002, 0.005, 0.01, 0.02], "normalize": ["sparsity", None]},
     tiny={"hidden": 8, "penalty": 0.001},
     sparse=True,
@@ -68,7 +68,7 @@ class CFNADE(LevelRecommender):
     plan : Plan or None
         How to train; ``batch`` counts rows. None stands for ``Plan(epochs=120, batch=512, lr=2e-3,
         optimizer="adam", schedule="cosine", validation=0.05, patience=None)``: a falling rate
-        evens out the chance of the splits.
+        is there because the splits are drawn anew each epoch.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.

@@ -28,7 +28,8 @@ _DAMPING = 1e-4
     summary="Probabilities of the levels of a rating, given the user's and the item's ratings.",
     paper="Du, Li, Zhu, Zhang: Collaborative Filtering with User-Item Co-Autoregressive Models, "
     "AAAI 2018; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
-    when="Ratings with few levels, when accuracy is worth more time than AutoRec takes.",
+    when="Ratings with few levels, when users and items are both to be encoded. The slowest of the "
+    "three; its accuracy here has not been measured yet.",
     space={"penalty": [6e-5, 1e-4, 5e-4], "normalize": ["sparsity", None]},
     tiny={"hidden": 8, "steps": 2},
     sparse=True,

@@ -16,12 +16,7 @@ def read_column(y: Any, owner: str) -> np.ndarray:
     """One target (N,) of any kind, of rows that all have one."""
     _refuse_none(y, owner)
     column = column_or_1d(y, warn=True)
-    gaps = _gaps(column)
-    if gaps.any():
-        raise ValueError(
-            f"Input y contains NaN: {int(gaps.sum())} of {len(gaps)} rows have no target, "
-            f"first row {int(gaps.argmax())}; leave these rows out"
-        )
+    _refuse_gaps(_gaps(column))
     return column
 
 
@@ -40,6 +35,8 @@ def read_numbers(y: Any, owner: str) -> tuple[np.ndarray, bool]:
     _refuse_none(y, owner)
     y = gaps_to_nan(np.asarray(y))
     flat = y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1)
+    if flat:
+        _refuse_gaps(_gaps(y.ravel()))
     y = check_array(
         column_or_1d(y, warn=True) if flat else y,
         ensure_2d=False,
@@ -68,6 +65,14 @@ def read_weight(weight: Any, n: int) -> np.ndarray:
     if not weight.any():
         raise ValueError("sample_weight is zero in all rows: there is nothing to learn from")
     return weight
+
+
+def _refuse_gaps(gaps: np.ndarray) -> None:
+    if gaps.any():
+        raise ValueError(
+            f"Input y contains NaN: {int(gaps.sum())} of {len(gaps)} rows have no target, "
+            f"first row {int(gaps.argmax())}; leave these rows out"
+        )
 
 
 def _gaps(column: np.ndarray) -> np.ndarray:

@@ -143,6 +143,8 @@ def test_one_column():
         ({"latent": 1.5}, "latent must lie in"),
         ({"snr": 0}, "snr must be positive, got 0"),
         ({"slope": -1}, "slope must be positive, got -1"),
+        ({"k": np.nan}, "k must be finite, got nan"),
+        ({"drivers": np.inf}, "drivers must be finite, got inf"),
         ({"n_sizes": [10, 20]}, "n_sizes must rise from at least 1 to n = 40"),
         ({"n_sizes": [40, 40]}, "n_sizes must rise"),
         ({"n_sizes": []}, "n_sizes must rise"),

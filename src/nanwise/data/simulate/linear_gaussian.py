@@ -130,6 +130,7 @@ def linear_gaussian(
     ((1000, 4), (1000,))
     """
     _check(n, d, mechanism, share, target, latent, snr, slope)
+    _check_finite(drivers=drivers, k=k)
     sizes = _parts(n, n_sizes)
     seed = _seed(random_state)
     moments = _moments(d, latent, np.random.RandomState(seed))
@@ -211,6 +212,12 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return int(np.random.default_rng(random_state).integers(2**31 - 1))
+
+
+def _check_finite(**settings: float) -> None:
+    for name, value in settings.items():
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, got {value}")
 
 
 def _check(

@@ -82,7 +82,7 @@ class Recommender(BaseEstimator):
 
     def _keep(self, train: Ratings) -> None:
         for name in self._cached():
-            del vars(self)[name]
+            delattr(self, name)
         self.users_, self.items_, self.scale_ = train.users, train.items, train.scale
         self.matrix_ = train.matrix
         self.mean_ = float(train.matrix.data.mean(dtype=np.float64))
@@ -317,12 +317,13 @@ class Recommender(BaseEstimator):
     @classmethod
     def __from_nanwise_state__(cls, state: dict[str, Any]) -> Self:
         made = cls(**state["params"])
-        vars(made).update(state["learnt"])
+        for name, value in state["learnt"].items():
+            setattr(made, name, value)
         shape = (len(made.users_), len(made.items_))
         made.matrix_ = sparse.csr_array(tuple(state["matrix"]), shape=shape)
         made.matrix_.check_format(full_check=True)
-        *ends, levels = state["scale"]
-        made.scale_ = Scale(*ends, tuple(levels))
+        smallest, largest, step, levels = state["scale"]
+        made.scale_ = Scale(smallest, largest, step, tuple(levels))
         return made
 
 

@@ -165,7 +165,7 @@ class AutoRec(NetRecommender):
         return tuple(self.penalty)  # type: ignore[return-value]
 
     def _default_plan(self, train: Ratings) -> Plan:
-        common = {"lr": 1e-3, "optimizer": "adam", "schedule": None, "validation": 0.05}
+        common: dict[str, Any] = {"optimizer": "adam", "schedule": None, "validation": 0.05}
         if len(train) <= _FULL_BATCH:
             return Plan(epochs=2000, batch=None, patience=100, **common)
         return Plan(epochs=200, batch=_BATCH, patience=10, **common)

@@ -101,7 +101,7 @@ class NeuMissRegressor(_NeuMissNet, NetRegressor):
     plan : Plan, optional
         Training settings (epochs, batch, lr, patience, ...). With ``start="moments"`` its
         ``weight_decay`` pulls the matrices to their start, not to 0; a decay of None is 40 times
-        the number of parameters per row, at most 30. None: 20 epochs, batches of 256, lr 0.003 and
+        the number of parameters per row, at most 300. None: 20 epochs, batches of 256, lr 0.003 and
         a decay of None; from random weights 100 epochs, batches of 64, lr 0.01 and no decay.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.
@@ -194,7 +194,7 @@ class NeuMissClassifier(_NeuMissNet, NetClassifier):
     plan : Plan, optional
         Training settings (epochs, batch, lr, patience, ...). With ``start="moments"`` its
         ``weight_decay`` pulls the matrices to their start, not to 0; a decay of None is 40 times
-        the number of parameters per row, at most 30. None: 20 epochs, batches of 256, lr 0.003 and
+        the number of parameters per row, at most 300. None: 20 epochs, batches of 256, lr 0.003 and
         a decay of None; from random weights 100 epochs, batches of 64, lr 0.01 and no decay.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"auto"``. None: the CPU.

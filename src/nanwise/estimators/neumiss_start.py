@@ -34,7 +34,7 @@ FITTING_STEPS = 10_000
 LEAST_EPOCHS, MOST_EPOCHS = 25, 50
 #: decay = PULL * parameters / rows, see benchmarks/neumiss_gap.py
 PULL = 40.0
-MOST_PULL = 30.0
+MOST_PULL = 300.0
 
 
 def start_regression(net: Any, source: Any, seed: int, device: str | None = None) -> None:

@@ -19,12 +19,12 @@ SIDES = ["item", "user"]
 
 
 def plan(**settings: object) -> Plan:
-    usual = {"epochs": 15, "batch": None, "lr": 0.01, "optimizer": "adam", "schedule": None}
+    usual = {"epochs": 15, "batch": None, "lr": 0.002, "optimizer": "adam", "schedule": None}
     return Plan(**usual | settings)
 
 
 def model(**settings: object) -> AutoRec:
-    usual = {"hidden": 6, "penalty": 5.0, "plan": plan(), "random_state": 0}
+    usual = {"hidden": 16, "penalty": 5.0, "plan": plan(), "random_state": 0}
     return AutoRec(**usual | settings)
 
 
@@ -112,7 +112,7 @@ def test_k_is_the_mean_count_of_rows_with_ratings(ratings: Ratings) -> None:
 @pytest.mark.parametrize("normalize", [None, "rate", "batch", "layer"])
 @pytest.mark.parametrize("by", SIDES)
 def test_every_normalisation_learns(normalize: str | None, by: str, ratings: Ratings) -> None:
-    longer = plan(epochs=60)
+    longer = plan(epochs=200)
     found = model(normalize=normalize, by=by, plan=longer).fit(ratings)
     losses = [epoch["train_loss"] for epoch in found.history_]
     assert losses[-1] < 0.8 * losses[0]
@@ -155,7 +155,7 @@ def test_a_new_person_by_user_rows_is_encoded(ratings: Ratings) -> None:
 def test_new_people_by_item_rows_are_answered_as_well_as_old_ones() -> None:
     ratings = synthetic_ratings(400, 80, 14_000, random_state=0)
     old, new = ratings.restrict(np.arange(400) < 350, np.ones(80, bool)), ratings.matrix[350:]
-    found = model(hidden=20, penalty=20.0, plan=plan(epochs=100)).fit(old)
+    found = model(hidden=40, penalty=5.0, plan=plan(epochs=200)).fit(old)
     rng = np.random.default_rng(0)
     told = rng.random(new.nnz) < 0.7
     rows = np.repeat(np.arange(50), np.diff(new.indptr))
@@ -241,7 +241,7 @@ def test_adamw_is_adam_with_the_penalty_in_the_gradient(ratings: Ratings) -> Non
 
 
 def test_a_larger_penalty_gives_smaller_weights(ratings: Ratings) -> None:
-    longer = plan(epochs=100)
+    longer = plan(epochs=300)
     sizes = {
         penalty: model(penalty=penalty, plan=longer).fit(ratings).net_
         for penalty in (1.0, 50.0, (50.0, 1.0))
@@ -269,6 +269,8 @@ def test_warm_start_goes_on_for_known_ids(by: str, ratings: Ratings) -> None:
     assert torch.allclose(found.net_.encode[at.places(ids)], before["encode"][old])
     assert torch.allclose(found.net_.bias[at.places(ids)], before["bias"][old])
     assert torch.allclose(found.net_.hidden_bias, before["hidden_bias"])
+    new = np.setdiff1d(np.arange(len(at.ids)), at.places(ids))
+    assert torch.allclose(found.net_.decode[new], before["decode"][old].mean(0), atol=1e-6)
     cold = model(by=by, plan=plan(epochs=1)).fit(ratings).history_[0]["train_loss"]
     assert reached < found.history_[0]["train_loss"] < cold
 

@@ -32,7 +32,8 @@ class NetRecommender(Recommender):
         The plan as the loop gets it.
     ``_sides() -> dict of str to "user" or "item"``
         Which axis runs along the first dimension of which weights; a warm start keeps the weights
-        of ids that were there before, wherever they stand now. Other weights are kept whole.
+        of ids that were there before, wherever they stand now, and gives new ones their mean.
+        Other weights are kept whole.
 
     Attributes
     ----------
@@ -191,5 +192,12 @@ def _carry(
         if name not in sides:
             value.copy_(old)
         elif old.shape[1:] == value.shape[1:]:
-            at = places[sides[name]]
-            value[at >= 0] = old[at[at >= 0]].to(value)
+            _place(value, old, places[sides[name]])
+
+
+def _place(value: Any, old: Any, at: np.ndarray) -> None:
+    """Rows of known ids; new ones are like the average, which the trained rest can work with."""
+    known = at >= 0
+    if known.any():
+        value[known] = old[at[known]].to(value)
+        value[~known] = value[known].mean(dim=0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from nanwise.bench.board import interval
 from nanwise.bench.case import Case, Record, plain, versions
+from nanwise.bench.charts import curves, panels
 from nanwise.bench.papers.table import Heading, PublishedTable, find_table, tables
 from nanwise.bench.pool import spread
 from nanwise.bench.store import Store
@@ -87,7 +87,8 @@ def reproduce(
         "rows": rows,
         "notes": [*table.notes, *_torn(store)],
         "axis": table.axis,
-        "curves": _curves(table, rows),
+        "curves": curves(table, rows),
+        "panels": panels(table, rows),
         "versions": versions(),
         "settings": {"sizes": sizes, "params": table.params, "protocol": table.protocol},
     }
@@ -188,45 +189,6 @@ def _verdict(ours: dict[str, Any] | None, published: dict[str, Any] | None) -> s
     if abs(gap) <= published["ci"]:
         return "within"
     return "above" if gap > 0 else "below"
-
-
-def _curves(table: PublishedTable, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """For a figure, one chart per data set with a line per row."""
-    if table.axis is None:
-        return []
-    charts: dict[str | None, list[dict[str, Any]]] = {}
-    for heading, row in zip(table.rows, rows, strict=True):
-        charts.setdefault(heading.dataset, []).append(row)
-    return [_chart(table, group) for group in charts.values()]
-
-
-def _chart(table: PublishedTable, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    # Rows of one data set are named "Boston w/ SN", "Boston w/o SN": what they share is the title.
-    words = zip(*(row["name"].split() for row in rows), strict=False)
-    same = list(takewhile(lambda column: len(set(column)) == 1, words)) if len(rows) > 1 else []
-    shared = "".join(f"{column[0]} " for column in same)
-    return {
-        "title": shared.strip() or table.title,
-        "x_label": table.axis,
-        "y_label": table.metric.label,
-        "series": [_line(table, row, row["name"].removeprefix(shared)) for row in rows],
-    }
-
-
-def _line(table: PublishedTable, row: dict[str, Any], name: str) -> dict[str, Any]:
-    places = [float(column.name) for column in table.columns]
-    points = [
-        (x, cell["ours"]["mean"], cell["ours"]["ci"] or 0.0)
-        for x, cell in zip(places, row["cells"], strict=True)
-        if cell["ours"] is not None
-    ]
-    return {
-        "name": name,
-        "x": [x for x, _, _ in points],
-        "y": [mean for _, mean, _ in points],
-        "low": [mean - ci for _, mean, ci in points],
-        "high": [mean + ci for _, mean, ci in points],
-    }
 
 
 def _torn(store: Store) -> list[str]:

@@ -165,7 +165,7 @@ def named_charts(charts: list[dict[str, Any]]) -> list[Figure]:
     """Line charts that a paper's table brings along."""
     out = []
     for chart in charts:
-        series = [{**s, "tone": k} for k, s in enumerate(chart.get("series") or [])]
+        series = [{"tone": k, **s} for k, s in enumerate(chart.get("series") or [])]
         picture = svg.lines(
             series,
             title=str(chart.get("title", "")),
@@ -175,3 +175,21 @@ def named_charts(charts: list[dict[str, Any]]) -> list[Figure]:
         )
         out.append(figure(str(chart.get("title", "")), picture, chart.get("caption") or "", series))
     return out
+
+
+def panels(charts: list[dict[str, Any]], better: str) -> list[Figure]:
+    """Interval plots that a paper's table brings along: its rows, ours above the printed ones."""
+    return [
+        figure(
+            str(chart.get("title", "")),
+            svg.forest(
+                chart.get("items") or [],
+                title=str(chart.get("title", "")),
+                desc="Mean and 95 % interval per row, ours and the published ones.",
+                x_label=str(chart.get("x_label", "")),
+                rule=0,
+            ),
+            f"Means with 95 % intervals; the published ones are grey. Further {better} is better.",
+        )
+        for chart in charts
+    ]

@@ -312,7 +312,12 @@ def _reproduce(facts: dict[str, Any]) -> dict[str, Any]:
             for row in facts.get("rows") or []
         ],
         "notes": facts.get("notes") or [],
-        "figures": figures.named_charts(facts.get("curves") or []),
+        "figures": [
+            *figures.named_charts(facts.get("curves") or []),
+            *figures.panels(
+                facts.get("panels") or [], "right" if higher_is_better(facts) else "left"
+            ),
+        ],
     }
 
 

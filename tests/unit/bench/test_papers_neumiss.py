@@ -238,6 +238,13 @@ def test_a_table_from_start_to_end(tmp_path):
     assert rows["Zero + mask LR"]["ours"]["mean"] == pytest.approx(difference)
     assert rows["NeuMiss"]["ours"] is None
     assert rows["NeuMiss"]["published"]["mean"] == pytest.approx(-0.0101, abs=1e-4)
+    (panel,) = facts["panels"]
+    assert (panel["title"], panel["x_label"]) == ("d=10 n=20000", "R² minus the Bayes rate")
+    names = [item["name"] for item in panel["items"]]
+    assert names == ["published"] * 2 + ["Zero + mask LR"] + ["published"] * 3
+    ours = panel["items"][2]
+    assert ours["mean"] == rows["Zero + mask LR"]["ours"]["mean"]
+    assert ours["high"] - ours["mean"] == pytest.approx(rows["Zero + mask LR"]["ours"]["ci"])
 
 
 def test_the_depth_study_becomes_curves(tmp_path):
@@ -246,4 +253,19 @@ def test_the_depth_study_becomes_curves(tmp_path):
     lines = {line["name"]: line for line in chart["series"]}
     assert lines["Analytic NeuMiss, order"]["x"] == [0.0, 5.0, 100.0]
     assert lines["NeuMiss, depth"]["x"] == []
+    printed = lines["NeuMiss, depth, published"]
+    assert printed["x"] == [float(q) for q in range(10)]
+    assert (printed["dash"], printed["tone"]) == (True, lines["NeuMiss, depth"]["tone"])
+    assert facts["panels"] == []
     assert [float(name) for name in facts["columns"]] == sorted(CAPACITY_AXIS)
+
+
+def test_the_capacity_study_has_a_chart_for_each_mechanism_and_width(tmp_path):
+    facts = reproduce("neumiss/fig5", "smoke", out=tmp_path, only=["9"])
+    assert [chart["title"] for chart in facts["curves"]] == [
+        f"{name} self-masking d={d}" for name in ("Gaussian", "probit") for d in (10, 20, 50)
+    ]
+    names = [line["name"] for line in facts["curves"][0]["series"]]
+    assert names == [
+        f"n={n}{whose}" for whose in ("", ", published") for n in (10000, 20000, 100000)
+    ]

@@ -231,6 +231,23 @@ def test_story_of_a_reproduction(reproduce_facts):
     reproduce_facts["metric"] = {"label": "RMSE", "higher_is_better": False}
     assert story_of(reproduce_facts)[0].startswith("10 of 15")
     assert "Nothing was measured" in story_of({"kind": "reproduce"})[0]
+    smoke = story_of({**reproduce_facts, "scale": "smoke"})
+    assert smoke == [
+        "The smoke scale shows that everything runs; its figures are not to be compared."
+    ]
+
+
+def test_panels_of_a_reproduction_are_interval_plots(reproduce_facts):
+    items = [
+        {"name": "NeuMiss", "mean": -0.01, "low": -0.02, "high": 0.0, "tone": 0},
+        {"name": "published", "mean": -0.03, "low": -0.04, "high": -0.02, "tone": None},
+    ]
+    chart = {"title": "d=10 n=20000", "x_label": "gap", "items": items}
+    before = render(reproduce_facts, "html").count("<svg")
+    page = render({**reproduce_facts, "panels": [chart]}, "html")
+    assert page.count("<svg") == before + 1
+    assert "NeuMiss: −0.010 (−0.020 to 0.000)" in page
+    assert "Further right is better" in page
 
 
 @pytest.mark.parametrize(

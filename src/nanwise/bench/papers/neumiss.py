@@ -162,6 +162,7 @@ def _panel(id: str, mechanism: str, title: str, source: str, text: tuple[str, st
             scales=CHOICES,
             published=_cells(rows, columns, text),
             notes=(*DATA, *CHOSEN, EM_FAILED, *notes),
+            panels=True,
         )
     )
 

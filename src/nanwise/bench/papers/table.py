@@ -71,6 +71,8 @@ class PublishedTable:
         What a reader should know when comparing, above all where we had to choose.
     axis : str, optional
         For a figure: what the columns count. Their names are then numbers, rows become curves.
+    panels : bool
+        Whether a chart is drawn of each column, with the rows side by side.
     """
 
     id: str
@@ -86,6 +88,7 @@ class PublishedTable:
     protocol: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     axis: str | None = None
+    panels: bool = False
 
     def sizes(self, scale: str) -> Mapping[str, Any]:
         """Sizes at a scale, or a ValueError that names the scales."""

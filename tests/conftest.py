@@ -13,6 +13,13 @@ os.environ.setdefault("MPLBACKEND", "agg")
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
+
+# The same examples in every run, so that a change is judged by what it changes. New examples are
+# looked for with `pytest --hypothesis-profile=search`.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=2000, deadline=None)
+settings.load_profile("same")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -30,7 +30,9 @@ def read_features(estimator: Any, X: Any, *, reset: bool, schema: Any = None) ->
     """
     stored = getattr(estimator, "sparse", None) == "stored"
     if sp.issparse(X) and not stored:
-        raise TypeError(_SPARSE_REFUSED.format(type(X).__name__))
+        able = hasattr(estimator, "sparse")
+        way = "set sparse='stored'" if able else "pass nanwise.missing.from_sparse(X)"
+        raise TypeError(_SPARSE_REFUSED.format(type(X).__name__, way))
     if is_frame(X):
         _refuse_equal_names(X)
     if reset:
@@ -129,6 +131,6 @@ def _has_other_than_numbers(frame: Any) -> bool:
 
 _SPARSE_REFUSED = (
     "Sparse data was passed for X ({}), and it is not clear what its absent cells mean. "
-    "If absent means missing, set sparse='stored'; if absent means zero (as in the output of "
-    "scikit-learn's own transformers), pass X.toarray()."
+    "If absent means missing, {}; if absent means zero (as in the output of scikit-learn's own "
+    "transformers), pass X.toarray()."
 )

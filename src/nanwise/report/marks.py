@@ -37,7 +37,10 @@ def tick_names(values: Sequence[float]) -> list[tuple[float, str]]:
     digits = next(
         (d for d in range(10) if all(abs(round(v, d) - v) < 1e-6 * step for v in values)), 10
     )
-    return [(v, number(v, digits)) for v in values]
+    short = [number(v, digits) for v in values]
+    if len(set(short)) == len(short):
+        return list(zip(values, short, strict=True))
+    return [(v, f"{v:.{digits}f}".replace("-", "−")) for v in values]  # large, and close together
 
 
 def bounds(values: Iterable[Any], margin: float = 0.04) -> tuple[float, float]:

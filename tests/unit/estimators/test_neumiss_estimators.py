@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 import nanwise
 from nanwise import NanRegressor, NeuMissClassifier, NeuMissRegressor, Plan, TableModel
@@ -179,6 +180,11 @@ def test_nothing_observed_at_all():
 def test_bad_settings(params, error, says):
     with pytest.raises(error, match=says):
         NeuMissRegressor(**params).fit(*table())
+
+
+def test_sparse_rows_are_refused_with_a_way_out():
+    with pytest.raises(TypeError, match=r"absent means missing, pass nanwise.missing.from_sparse"):
+        NeuMissRegressor().fit(sparse.csr_array(np.eye(4)), np.arange(4.0))
 
 
 def test_without_residual():

@@ -115,6 +115,12 @@ def test_tick_names_never_round_a_tick():
     assert [n for _, n in tick_names([20, 40])] == ["20", "40"]
 
 
+def test_large_ticks_close_together_are_told_apart():
+    names = [n for _, n in tick_names(ticks(9_999_920, 10_000_020))]
+    assert names[-2:] == ["10000000", "10000020"]
+    assert [n for _, n in tick_names([1e9, 2e9])] == ["1e+09", "2e+09"]
+
+
 def test_bounds_of_nothing_and_of_one_value_have_a_width():
     assert bounds([]) == (0, 1)
     low, high = bounds([5, 5])

@@ -26,10 +26,10 @@ def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
     gradient, pulls the parameter to instead; None leaves it free.
     """
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
-        "adam": (torch.optim.Adam, {"fused": True}),
-        "adamw": (torch.optim.AdamW, {"fused": True}),
+        "adam": (torch.optim.Adam, {"fused": True, "eps": plan.eps}),
+        "adamw": (torch.optim.AdamW, {"fused": True, "eps": plan.eps}),
         "sgd": (torch.optim.SGD, {"fused": True, "momentum": 0.9, "nesterov": True}),
-        "rmsprop": (torch.optim.RMSprop, {"foreach": True}),
+        "rmsprop": (torch.optim.RMSprop, {"foreach": True, "eps": plan.eps}),
     }
     kind, own = kinds[plan.optimizer]
     homes = _homes(module)

@@ -51,6 +51,10 @@ class Plan(BaseEstimator):
         Epochs between checkpoints.
     progress : bool, default=False
         Whether to show a progress bar.
+    eps : float, default=1e-8
+        Added to the root mean square that ``adam``, ``adamw`` and ``rmsprop`` divide gradients by:
+        weights whose gradients are mostly smaller learn more slowly than the others. ``sgd`` does
+        not use it.
 
     Notes
     -----
@@ -74,6 +78,7 @@ class Plan(BaseEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
         progress: bool = False,
+        eps: float = 1e-8,
     ) -> None:
         self.epochs = epochs
         self.batch = batch
@@ -88,6 +93,7 @@ class Plan(BaseEstimator):
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.progress = progress
+        self.eps = eps
 
     def validate(self) -> None:
         """Raise a ValueError or TypeError that names the first setting that cannot be used."""
@@ -100,6 +106,7 @@ class Plan(BaseEstimator):
         number("plan.validation", self.validation, least=0.0, below=1.0, optional=True)
         whole("plan.patience", self.patience, optional=True)
         number("plan.clip", self.clip, above=0.0, optional=True)
+        number("plan.eps", self.eps, above=0.0)
         one_of("plan.precision", self.precision, PRECISIONS)
         whole("plan.checkpoint_every", self.checkpoint_every)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):

@@ -28,6 +28,8 @@ from nanwise.train import Plan
         ("validation", -0.1, ValueError),
         ("patience", 0, ValueError),
         ("clip", 0, ValueError),
+        ("eps", 0.0, ValueError),
+        ("eps", None, TypeError),
         ("checkpoint", 3, TypeError),
         ("checkpoint_every", None, TypeError),
     ],

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanwise.bench.board import interval
 from nanwise.bench.case import Case, Record, plain, versions
@@ -14,9 +14,9 @@ from nanwise.bench.charts import curves, panels
 from nanwise.bench.papers.table import Heading, PublishedTable, find_table, tables
 from nanwise.bench.pool import spread
 from nanwise.bench.store import Store
-from nanwise.registry import known
 
 NOT_MEASURED = "not measured"
+DIFFERENCE = "paired difference"
 
 
 def known_tables() -> list[dict[str, Any]]:
@@ -67,14 +67,16 @@ def reproduce(
     dict
         Facts for a report: every cell with ``ours`` (mean, half width of the 95 % interval, number
         of runs), ``published`` and a verdict on where our mean lies: ``within``, ``above`` or
-        ``below`` the published interval, or ``not measured``.
+        ``below`` the published interval (or figure, where no interval is printed), ``not
+        measured``, ``not published``, or ``paired difference`` of two rows, which is not judged.
     """
     table = find_table(id)
     sizes = table.sizes(scale)
-    grid = _grid(table, scale, _wanted(table, only))
+    wanted = _wanted(table, only)
     store = Store(out)
-    _run_all(table, grid, store, jobs, backend, progress)
-    rows = [_row(table, row, grid, store) for row in table.rows]
+    known = _Known(store)
+    grid = _run_all(table, scale, wanted, known, _Pool(jobs, backend, progress))
+    rows = [_row(table, row, scale, grid, store) for row in table.rows]
     facts = {
         "kind": "reproduce",
         "id": table.id,
@@ -85,9 +87,9 @@ def reproduce(
         "metric": dict(table.metric.__dict__),
         "columns": [column.name for column in table.columns],
         "rows": rows,
-        "notes": [*table.notes, *_torn(store)],
+        "notes": [*table.notes, *_remarks(table, scale, grid, known), *_torn(store)],
         "axis": table.axis,
-        "curves": curves(table, rows),
+        "curves": [*curves(table, rows), *table.drawings(scale, set(grid), known)],
         "panels": panels(table, rows),
         "versions": versions(),
         "settings": {"sizes": sizes, "params": table.params, "protocol": table.protocol},
@@ -95,10 +97,11 @@ def reproduce(
     return plain(facts)
 
 
-Grid = dict[tuple[str, str], list[Case]]
+Place = tuple[str, str]
+Grid = dict[Place, list[Case]]
 
 
-def _wanted(table: PublishedTable, only: Iterable[str] | None) -> set[tuple[str, str]]:
+def _wanted(table: PublishedTable, only: Iterable[str] | None) -> set[Place]:
     rows = [row.name for row in table.rows]
     columns = [column.name for column in table.columns]
     named = set(only or ())
@@ -106,55 +109,91 @@ def _wanted(table: PublishedTable, only: Iterable[str] | None) -> set[tuple[str,
         near = difflib.get_close_matches(name, [*rows, *columns], n=3)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"rows: {rows}"
         raise ValueError(f"{table.id} has no row or column {name!r}; {hint}")
+    named |= {of for row in table.rows if row.name in named for of in row.minus or ()}
     rows = [name for name in rows if name in named] or rows
     columns = [name for name in columns if name in named] or columns
     return {(row, column) for row in rows for column in columns}
 
 
-def _grid(table: PublishedTable, scale: str, wanted: set[tuple[str, str]]) -> Grid:
-    """Cases of every cell that is wanted and whose method exists."""
-    there = {method.name for method in known()}
-    return {
-        (row.name, column.name): table.cases(row, column, scale)
-        for row in table.rows
-        for column in table.columns
-        if (row.name, column.name) in wanted and (row.method or column.method) in there
-    }
+class _Known:
+    """Results by case: those of the store, and what is run now; failures of old are run again."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._now: set[str] = set()
+
+    def __call__(self, case: Case) -> Record | None:
+        found = self.store.get(case)
+        return found if case.key in self._now or self.store.has(case) else None
+
+    def add(self, found: Record) -> None:
+        self._now.add(found.key)
+        self.store.add(found)
+
+
+class _Pool(NamedTuple):
+    jobs: int
+    backend: str
+    progress: bool
 
 
 def _run_all(
-    table: PublishedTable, grid: Grid, store: Store, jobs: int, backend: str, progress: bool
-) -> None:
+    table: PublishedTable, scale: str, wanted: set[Place], known: _Known, pool: _Pool
+) -> Grid:
+    """Run the cells that are wanted and can be run, and return the runs behind each."""
     from tqdm import tqdm
 
-    # Rows of a figure may share a run; sorted by run, so that every cell has one result early.
-    cases = {case.key: case for cell in grid.values() for case in cell}
-    todo = sorted(store.missing(cases.values()), key=lambda case: case.fold)
-    with tqdm(
-        total=len(cases), initial=len(cases) - len(todo), unit="run", disable=not progress
-    ) as bar:
-        for found in spread(table.run, todo, jobs, backend):
-            store.add(found)
-            bar.set_postfix_str(f"{found.case['dataset']} {found.method}")
-            bar.update()
+    cells = [
+        (row, column)
+        for row in table.rows
+        for column in table.columns
+        if (row.name, column.name) in wanted and not row.minus
+        if table.absent(row, column, scale) is None
+    ]
+    seen: set[str] = set()
+    with tqdm(unit="run", disable=not pool.progress) as bar:
+        while True:
+            grid = {(r.name, c.name): table.runs(r, c, scale, known) for r, c in cells}
+            # Rows of a figure may share a run.
+            cases = {case.key: case for cell in grid.values() for case in cell}
+            todo = [case for case in cases.values() if known(case) is None]
+            if not todo:
+                return grid
+            seen |= set(cases)
+            bar.total, bar.n = len(seen), len(seen) - len(todo)
+            _run_some(table, todo, known, pool, bar)
 
 
-def _row(table: PublishedTable, row: Heading, grid: Grid, store: Store) -> dict[str, Any]:
-    cells = [_cell(table, row, column, grid, store) for column in table.columns]
+def _run_some(
+    table: PublishedTable, cases: list[Case], known: _Known, pool: _Pool, bar: Any
+) -> None:
+    # Sorted by run, so that every cell has one result early.
+    todo = sorted(cases, key=lambda case: case.fold)
+    for found in spread(table.run, todo, pool.jobs, pool.backend):
+        known.add(found)
+        bar.set_postfix_str(f"{found.case['dataset']} {found.method}")
+        bar.update()
+
+
+def _row(
+    table: PublishedTable, row: Heading, scale: str, grid: Grid, store: Store
+) -> dict[str, Any]:
+    cell = _difference if row.minus else _cell
+    cells = [cell(table, row, column, scale, grid, store) for column in table.columns]
     return {"name": row.name, "method": row.method, "cells": cells}
 
 
 def _cell(
-    table: PublishedTable, row: Heading, column: Heading, grid: Grid, store: Store
+    table: PublishedTable, row: Heading, column: Heading, scale: str, grid: Grid, store: Store
 ) -> dict[str, Any]:
     place = row.name, column.name
     printed = table.published.get(place)
     published = None if printed is None else {"mean": printed[0], "ci": printed[1]}
     if place not in grid:
-        why = _why_not(row.method or column.method)
+        why = table.absent(row, column, scale)
         return {"ours": None, "published": published, "verdict": NOT_MEASURED, "error": why}
     records = [store.get(case) for case in grid[place]]
-    ours = _ours(records, table.score(row, column))
+    ours = _ours(_scores(records, table.score(row, column)))
     errors = [found.reason for found in records if found is not None and found.failed]
     return {
         "ours": ours,
@@ -164,15 +203,41 @@ def _cell(
     }
 
 
-def _why_not(method: str | None) -> str | None:
-    if method in {found.name for found in known()}:
-        return None
-    return f"no method {method!r} in this version"
+def _difference(
+    table: PublishedTable, row: Heading, column: Heading, scale: str, grid: Grid, store: Store
+) -> dict[str, Any]:
+    """One row minus another, run by run; that of the published means has no interval."""
+    places = [(name, column.name) for name in row.minus or ()]
+    printed = [table.published[place][0] for place in places if place in table.published]
+    score = table.score(row, column)
+    pairs = zip(
+        *(_scores(map(store.get, grid.get(place, [])), score) for place in places), strict=False
+    )
+    ours = _ours(None if a is None or b is None else a - b for a, b in pairs)
+    return {
+        "ours": ours,
+        "published": {"mean": printed[0] - printed[1], "ci": None} if len(printed) == 2 else None,
+        "verdict": NOT_MEASURED if ours is None else DIFFERENCE,
+        "error": None,
+    }
 
 
-def _ours(records: Iterable[Record | None], score: str) -> dict[str, Any] | None:
-    found = [record.scores.get(score) for record in records if record is not None]
-    values = [value for value in found if value is not None]
+def _remarks(table: PublishedTable, scale: str, grid: Grid, known: _Known) -> list[str]:
+    return [
+        line
+        for row in table.rows
+        for column in table.columns
+        if (row.name, column.name) in grid
+        for line in table.remarks(row, column, scale, known)
+    ]
+
+
+def _scores(records: Iterable[Record | None], score: str) -> list[float | None]:
+    return [None if found is None else found.scores.get(score) for found in records]
+
+
+def _ours(scores: Iterable[float | None]) -> dict[str, Any] | None:
+    values = [score for score in scores if score is not None]
     if not values:
         return None
     mean, half = interval(values)
@@ -186,7 +251,7 @@ def _verdict(ours: dict[str, Any] | None, published: dict[str, Any] | None) -> s
     if published is None:
         return "not published"
     gap = ours["mean"] - published["mean"]
-    if abs(gap) <= published["ci"]:
+    if abs(gap) <= (published["ci"] or 0.0):
         return "within"
     return "above" if gap > 0 else "below"
 

@@ -11,6 +11,10 @@ from typing import Any
 
 from nanwise.bench.case import Case, Record
 from nanwise.bench.score import Metric
+from nanwise.registry import known
+
+#: what is known of a case; None if it has to be run
+Get = Callable[[Case], Record | None]
 
 SCALES = ("smoke", "laptop", "paper")
 
@@ -33,6 +37,8 @@ class Heading:
         Added to those of the case.
     hide : mapping, optional
         Of the case.
+    minus : pair of str, optional
+        Names of two rows: this one holds their difference, run by run.
     """
 
     name: str
@@ -42,6 +48,7 @@ class Heading:
     params: Mapping[str, Any] = field(default_factory=dict)
     protocol: Mapping[str, Any] = field(default_factory=dict)
     hide: Mapping[str, Any] | None = None
+    minus: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,8 @@ class PublishedTable:
         ``smoke``, ``laptop`` and ``paper`` to sizes: ``runs`` per cell, at most so many ``rows`` of
         a data set (None: all), ``epochs`` and ``patience``. Sizes only, never the method.
     published : mapping
-        ``(row, column)`` to the printed mean and half width of the interval. Figures without
-        printed numbers have none.
+        ``(row, column)`` to the printed mean and half width of the interval (None: not printed).
+        Figures without printed numbers have none.
     params, protocol : mapping
         Common to all cells.
     notes : tuple of str
@@ -83,7 +90,7 @@ class PublishedTable:
     columns: tuple[Heading, ...]
     run: Callable[[Case], Record]
     scales: Mapping[str, Mapping[str, Any]]
-    published: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    published: Mapping[tuple[str, str], tuple[float, float | None]] = field(default_factory=dict)
     params: Mapping[str, Any] = field(default_factory=dict)
     protocol: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -115,6 +122,28 @@ class PublishedTable:
             )
             for run in range(sizes["runs"])
         ]
+
+    def runs(self, row: Heading, column: Heading, scale: str, get: Get) -> list[Case]:
+        """What is to be run for one cell, as far as it is known.
+
+        Asked again after these runs, until nothing is left to run: a table whose cases depend on
+        the results of others names those first. At last it names the runs behind the cell.
+        """
+        return self.cases(row, column, scale)
+
+    def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
+        """Why a cell cannot be run; None if it can."""
+        method = row.method or column.method
+        there = method in {found.name for found in known()}
+        return None if there else f"no method {method!r} in this version"
+
+    def remarks(self, row: Heading, column: Heading, scale: str, get: Get) -> list[str]:
+        """Notes on how one cell came about."""
+        return []
+
+    def drawings(self, scale: str, wanted: set[tuple[str, str]], get: Get) -> list[dict[str, Any]]:
+        """Charts beside those of :mod:`nanwise.bench.charts`, from what the runs have kept."""
+        return []
 
     def score(self, row: Heading, column: Heading) -> str:
         """Name of the score in one cell."""

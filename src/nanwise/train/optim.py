@@ -30,6 +30,7 @@ def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
         "adamw": (torch.optim.AdamW, {"fused": True, "eps": plan.eps}),
         "sgd": (torch.optim.SGD, {"fused": True, "momentum": 0.9, "nesterov": True}),
         "rmsprop": (torch.optim.RMSprop, {"foreach": True, "eps": plan.eps}),
+        "rprop": (Rprop, {"foreach": True}),
     }
     kind, own = kinds[plan.optimizer]
     homes = _homes(module)
@@ -45,6 +46,25 @@ def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
     if pulled and decay:
         _pull(optimizer, pulled, decay)
     return optimizer
+
+
+class Rprop(torch.optim.Rprop):
+    """Resilient propagation with weight decay in the gradient; that of torch has none."""
+
+    def __init__(self, params: Any, lr: float, weight_decay: float, **own: Any) -> None:
+        super().__init__(params, lr=lr, **own)
+        for group in self.param_groups:
+            group.setdefault("weight_decay", weight_decay)
+        self.register_step_pre_hook(_add_decay)
+
+
+@torch.no_grad()
+def _add_decay(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    """Add the gradient of the squared weights to that of the loss."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None and group["weight_decay"]:
+                parameter.grad.add_(parameter, alpha=group["weight_decay"])
 
 
 def _homes(module: nn.Module) -> dict[nn.Parameter, Tensor | None]:
@@ -99,7 +119,7 @@ class Schedule:
                 optimizer,
                 max_lr=plan.lr,
                 total_steps=plan.epochs * steps,
-                cycle_momentum=plan.optimizer != "rmsprop",
+                cycle_momentum=plan.optimizer not in ("rmsprop", "rprop"),
             )
 
     def step(self) -> None:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from nanwise.train.checks import number, one_of, whole
 
-OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop")
+OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop", "rprop")
 SCHEDULES = (None, "cosine", "plateau", "onecycle")
 PRECISIONS = ("float32", "float64")
 
@@ -25,8 +25,9 @@ class Plan(BaseEstimator):
         Rows per step, over all processes together. None takes all rows in one step.
     lr : float, default=1e-3
         Learning rate; with a schedule, its largest value.
-    optimizer : {"adamw", "adam", "sgd", "rmsprop"}, default="adamw"
-        ``sgd`` runs with Nesterov momentum 0.9.
+    optimizer : {"adamw", "adam", "sgd", "rmsprop", "rprop"}, default="adamw"
+        ``sgd`` runs with Nesterov momentum 0.9. ``rprop`` goes by the signs of the gradient alone
+        and is meant for ``batch=None``; ``lr`` is its first step.
     weight_decay : float or None, default=0.1
         Added to the gradient; decoupled from it for ``adamw``. None: what the estimator finds right
         for the rows at hand, 0 for most.

@@ -147,7 +147,7 @@ def _run_all(
         (row, column)
         for row in table.rows
         for column in table.columns
-        if (row.name, column.name) in wanted and not row.minus
+        if (row.name, column.name) in wanted and (row.method or column.method) and not row.minus
         if table.absent(row, column, scale) is None
     ]
     seen: set[str] = set()

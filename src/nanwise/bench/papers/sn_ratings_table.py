@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nanwise.bench.case import Case
@@ -14,6 +14,8 @@ from nanwise.bench.papers.table import Get, Heading, PublishedTable
 
 #: stands in ``params`` where the penalty is to be found on validation ratings
 FIND = "find"
+#: what headings say to the table in ``protocol``; it is no part of a case
+_OF_THE_TABLE = ("centre", "tuned_with", "patient")
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,13 @@ class RatingTable(PublishedTable):
 
     Where ``params["penalty"]`` is (or holds) ``FIND``, it is chosen on the validation ratings of
     run 0 among numbers of one significant digit. Headings put into ``protocol``: ``centre``, where
-    that search starts, and ``patient``, a factor of the epochs and of the patience.
+    that search starts, ``tuned_with``, parameters that are others during the search, and
+    ``patient``, whether to stop later.
 
     A scale says how many ``runs`` there are, which ``datasets`` are run, on at most how many
     ``users`` (None: all) with at most how many hidden ``units`` (None: as published), and single
-    settings of the training in ``plans``, by method.
+    settings of the training in ``plans``, by method, or by method and data set, with a factor of
+    the patience of rows that are ``patient``.
     """
 
     def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
@@ -66,17 +70,14 @@ class RatingTable(PublishedTable):
         asked = {**self.protocol, **column.protocol, **row.protocol}
         params = {**self.params, **column.params, **row.params}
         method = row.method or column.method or ""
-        plan = {**params.get("plan", {}), **sizes["plans"].get(method, {})}
-        params["plan"] = {
-            name: value * asked.get("patient", 1) if name in ("epochs", "patience") else value
-            for name, value in plan.items()
-        }
+        dataset = row.dataset or column.dataset or ""
+        params["plan"] = {**params.get("plan", {}), **_sized_plan(sizes, method, dataset, asked)}
         if sizes["units"] is not None:
             params["hidden"] = min(params["hidden"], sizes["units"])
-        own = {k: v for k, v in asked.items() if k not in ("centre", "patient")}
+        own = {k: v for k, v in asked.items() if k not in _OF_THE_TABLE}
         return [
             Case(
-                dataset=row.dataset or column.dataset or "",
+                dataset=dataset,
                 method=method,
                 params=params,
                 protocol={"part": "test", **own, "users": sizes["users"]},
@@ -88,11 +89,13 @@ class RatingTable(PublishedTable):
 
     def search(self, row: Heading, column: Heading, scale: str, get: Get) -> Search:
         """How far the search for the penalty of one cell has come."""
-        first = self.cases(row, column, scale)[0]
-        centre = {**self.protocol, **column.protocol, **row.protocol}["centre"]
+        asked = {**self.protocol, **column.protocol, **row.protocol}
+        first, centre = self.cases(row, column, scale)[0], asked["centre"]
+        if self.sizes(scale)["units"] is None:
+            first = replace(first, params={**first.params, **asked.get("tuned_with", {})})
         losses: dict[float, float] = {}
-        while asked := next_to_try(losses, centre):
-            cases = {value: _probe(first, value) for value in asked}
+        while values := next_to_try(losses, centre):
+            cases = {value: _probe(first, value) for value in values}
             records = {value: get(case) for value, case in cases.items()}
             todo = tuple(cases[value] for value, found in records.items() if found is None)
             if todo:
@@ -114,6 +117,16 @@ class RatingTable(PublishedTable):
         return [f"{place}: λ = {found.best:g}, by validation RMSE ({tried})"]
 
 
+def _sized_plan(
+    sizes: Mapping[str, Any], method: str, dataset: str, asked: Mapping[str, Any]
+) -> dict[str, Any]:
+    plans = sizes["plans"]
+    plan = dict(plans.get(f"{method} {dataset}") or plans.get(method) or {})
+    if asked.get("patient"):
+        plan["patience"] *= sizes["patient"]
+    return plan
+
+
 def searched(params: Mapping[str, Any]) -> bool:
     """Whether the penalty is to be found."""
     penalty = params.get("penalty")
@@ -123,12 +136,11 @@ def searched(params: Mapping[str, Any]) -> bool:
 def _probe(case: Case, value: float) -> Case:
     """One step of the search: train on run 0 without its validation ratings, score those."""
     params = {**_filled(case.params, value), "refit": False}
-    return Case(case.dataset, case.method, params, {**case.protocol, "part": "validation"})
+    return replace(case, params=params, protocol={**case.protocol, "part": "validation"})
 
 
 def _with_penalty(case: Case, value: float) -> Case:
-    params = _filled(case.params, value)
-    return Case(case.dataset, case.method, params, case.protocol, case.fold, case.seed)
+    return replace(case, params=_filled(case.params, value))
 
 
 def _filled(params: Mapping[str, Any], value: float) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Heading:
     name : str
         As printed.
     dataset, method : str, optional
-        Of the case.
+        Of the case. Without a method, what was published is shown and nothing is run.
     score : str, optional
         Which score of the record stands in the cell; by default the table's metric.
     params, protocol : mapping
@@ -132,9 +132,9 @@ class PublishedTable:
         return self.cases(row, column, scale)
 
     def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
-        """Why a cell cannot be run; None if it can."""
+        """Why a cell cannot be run; None if it can, or if it only shows what was published."""
         method = row.method or column.method
-        there = method in {found.name for found in known()}
+        there = method is None or method in {found.name for found in known()}
         return None if there else f"no method {method!r} in this version"
 
     def remarks(self, row: Heading, column: Heading, scale: str, get: Get) -> list[str]:

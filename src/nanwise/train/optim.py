@@ -25,9 +25,10 @@ def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
     to a tensor or None. These have another home than 0: a tensor is where decay, decoupled from the
     gradient, pulls the parameter to instead; None leaves it free.
     """
+    adam = {"fused": True, "eps": plan.eps, "betas": (0.9, plan.beta2)}
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
-        "adam": (torch.optim.Adam, {"fused": True, "eps": plan.eps}),
-        "adamw": (torch.optim.AdamW, {"fused": True, "eps": plan.eps}),
+        "adam": (torch.optim.Adam, adam),
+        "adamw": (torch.optim.AdamW, adam),
         "sgd": (torch.optim.SGD, {"fused": True, "momentum": 0.9, "nesterov": True}),
         "rmsprop": (torch.optim.RMSprop, {"foreach": True, "eps": plan.eps}),
         "rprop": (Rprop, {"foreach": True}),

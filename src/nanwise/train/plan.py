@@ -56,6 +56,10 @@ class Plan(BaseEstimator):
         Added to the root mean square that ``adam``, ``adamw`` and ``rmsprop`` divide gradients by:
         weights whose gradients are mostly smaller learn more slowly than the others. ``sgd`` does
         not use it.
+    beta2 : float, default=0.999
+        Share of the mean square of the gradients that ``adam`` and ``adamw`` keep from step to
+        step. Without noise of batches (``batch=None``) 0.9 forgets the steep beginning soon and
+        needs fewer steps.
 
     Notes
     -----
@@ -80,6 +84,7 @@ class Plan(BaseEstimator):
         checkpoint_every: int = 10,
         progress: bool = False,
         eps: float = 1e-8,
+        beta2: float = 0.999,
     ) -> None:
         self.epochs = epochs
         self.batch = batch
@@ -95,6 +100,7 @@ class Plan(BaseEstimator):
         self.checkpoint_every = checkpoint_every
         self.progress = progress
         self.eps = eps
+        self.beta2 = beta2
 
     def validate(self) -> None:
         """Raise a ValueError or TypeError that names the first setting that cannot be used."""
@@ -108,6 +114,7 @@ class Plan(BaseEstimator):
         whole("plan.patience", self.patience, optional=True)
         number("plan.clip", self.clip, above=0.0, optional=True)
         number("plan.eps", self.eps, above=0.0)
+        number("plan.beta2", self.beta2, least=0.0, below=1.0)
         one_of("plan.precision", self.precision, PRECISIONS)
         whole("plan.checkpoint_every", self.checkpoint_every)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):

@@ -1,4 +1,4 @@
-"""The epsilon of a plan reaches the optimizers that have one."""
+"""The epsilon and the memory of a plan reach the optimizers that have them."""
 
 from __future__ import annotations
 
@@ -42,3 +42,19 @@ def test_without_a_word_the_size_of_gradients_does_not_matter():
 
 def test_sgd_has_none():
     assert first_step("sgd", 0.5, eps=1.0) == first_step("sgd", 0.5)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw"])
+def test_a_short_memory_forgets_a_steep_beginning(optimizer):
+    layer = nn.Linear(1, 1, bias=False, dtype=torch.float64)
+    plan = Plan(optimizer=optimizer, lr=0.1, weight_decay=0.0, beta2=0.5)
+    step = make_optimizer(plan, layer)
+    gradients, seen = [1.0, 0.1, 0.1], []
+    for gradient in gradients:
+        before = layer.weight.item()
+        layer.weight.grad = torch.full_like(layer.weight, gradient)
+        step.step()
+        seen.append(before - layer.weight.item())
+    mean = 0.1 * (0.81 * 1.0 + 0.9 * 0.1 + 0.1) / (1 - 0.9**3)
+    square = 0.5 * (0.25 * 1.0 + 0.5 * 0.01 + 0.01) / (1 - 0.5**3)
+    assert seen[2] == pytest.approx(0.1 * mean / (math.sqrt(square) + 1e-8), rel=1e-9)

@@ -30,6 +30,7 @@ from nanwise.train import Plan
         ("clip", 0, ValueError),
         ("eps", 0.0, ValueError),
         ("eps", None, TypeError),
+        ("beta2", 1.0, ValueError),
         ("checkpoint", 3, TypeError),
         ("checkpoint_every", None, TypeError),
     ],

@@ -65,10 +65,10 @@ class AutoRec(NetRecommender):
         A pair is one for W and one for V. Takes the place of ``plan.weight_decay`` and, whatever
         the optimizer, is part of the gradient.
     plan : Plan or None
-        How to train. None stands for ``Plan(epochs=2000, batch=None, lr=1e-3, optimizer="adam",
-        schedule=None, validation=0.05, patience=100)``, and for batches of 1000 rows with
-        ``epochs=200, patience=10`` above two million ratings. ``batch=None`` takes all rows in one
-        step. With batches, which rows stand together is drawn once per fit.
+        How to train. None stands for ``Plan(epochs=1000, batch=None, lr=1e-3, optimizer="adam",
+        beta2=0.9, schedule=None, validation=0.05, patience=25)``, and for batches of 1000 rows
+        with ``epochs=200, patience=10, beta2=0.999`` above two million ratings. ``batch=None``
+        takes all rows in one step. With batches, which rows stand together is drawn once per fit.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.
@@ -174,7 +174,7 @@ class AutoRec(NetRecommender):
     def _default_plan(self, train: Ratings) -> Plan:
         common: dict[str, Any] = {"optimizer": "adam", "schedule": None, "validation": 0.05}
         if len(train) <= _FULL_BATCH:
-            return Plan(epochs=2000, batch=None, patience=100, **common)
+            return Plan(epochs=1000, batch=None, patience=25, beta2=0.9, **common)
         return Plan(epochs=200, batch=_BATCH, patience=10, **common)
 
     def _oriented(self, matrix: sparse.csr_array) -> sparse.csr_array:

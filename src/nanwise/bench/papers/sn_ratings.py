@@ -84,7 +84,7 @@ TABLE_1 = publish(
     )
 )
 
-UNITS = {"hidden": 1000}
+UNITS: dict[str, Any] = {"hidden": 1000}
 AUTOREC_2 = (
     model("AutoRec w/ SN (ours.)", "autorec", by="item", **NORMALIZE["w/ SN"], **UNITS),
     model("AutoRec w/o SN", "autorec", by="item", **NORMALIZE["w/o SN"], **UNITS),

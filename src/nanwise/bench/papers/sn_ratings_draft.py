@@ -70,7 +70,7 @@ TABLE_1 = publish(
     )
 )
 
-ONLY_SECOND = {"penalty": [0.0, FIND]}
+ONLY_SECOND: dict[str, Any] = {"penalty": [0.0, FIND]}
 PLAIN = model("w/o SN", "autorec", **NORMALIZE["w/o SN"])
 PLAIN_SECOND = model("w/o SN", "autorec", **NORMALIZE["w/o SN"], **ONLY_SECOND)
 UNIT = model("w/ SN", "autorec", K=1.0, **NORMALIZE["w/ SN"], **ONLY_SECOND)

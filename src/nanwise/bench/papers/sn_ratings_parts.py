@@ -31,7 +31,7 @@ SCALES: dict[str, dict[str, Any]] = {
     "smoke": {
         "runs": 2,
         "datasets": ["ml_100k"],
-        "users": 60,
+        "users": 80,
         "units": 8,
         "patient": 1,
         "plans": dict.fromkeys(CENTRES, _TINY),
@@ -43,8 +43,8 @@ SCALES: dict[str, dict[str, Any]] = {
         "units": None,
         "patient": 2,
         "plans": {
-            "autorec": {"epochs": 2000, "patience": 100},
-            "autorec_filled": {"epochs": 2000, "patience": 100},
+            "autorec": {"epochs": 1000, "patience": 25},
+            "autorec_filled": {"epochs": 1000, "patience": 25},
         },
     },
     "paper": {

@@ -18,10 +18,11 @@ from nanwise.errors import DataError, TrainingError
 def run_ratings(case: Case) -> Record:
     """One run on ratings.
 
-    ``case.protocol`` holds ``test`` (share of the ratings), ``users`` (at most so many, drawn at
-    random; None: all) and ``part``: which ratings are scored. ``"test"`` scores the test ratings of
-    split ``case.fold``, cold ones included. ``"validation"`` never looks at them: it trains and
-    gives the error on the validation ratings that the recommender puts aside by itself.
+    ``case.protocol`` holds ``test`` (share of the ratings), ``users`` (only so many, and as many
+    items: those with the most ratings; None: all) and ``part``: which ratings are scored.
+    ``"test"`` scores the test ratings of split ``case.fold``, cold ones included. ``"validation"``
+    never looks at them: it trains and gives the error on the validation ratings that the
+    recommender puts aside by itself.
 
     Scores: ``rmse`` and ``mae`` on the test ratings; ``valid_rmse`` at the best epoch.
     """
@@ -100,11 +101,16 @@ def not_there(dataset: str) -> str | None:
 @lru_cache(maxsize=2)
 def _parts(dataset: str, users: int | None, test: float, fold: int) -> tuple[Ratings, Ratings]:
     ratings = _load(dataset)
-    if users is not None and users < len(ratings.users):
-        drawn = np.zeros(len(ratings.users), dtype=bool)
-        drawn[np.random.default_rng(0).choice(len(drawn), users, replace=False)] = True
-        ratings = ratings.restrict(drawn, np.ones(len(ratings.items), dtype=bool))
+    if users is not None:
+        sizes = np.diff(ratings.matrix.indptr), np.bincount(ratings.matrix.indices)
+        ratings = ratings.restrict(*(_largest(size, users) for size in sizes))
     return split_ratings(ratings, test, random_state=fold)
+
+
+def _largest(sizes: np.ndarray, n: int) -> np.ndarray:
+    kept = np.zeros(len(sizes), dtype=bool)
+    kept[np.argsort(-sizes, kind="stable")[:n]] = True
+    return kept
 
 
 @lru_cache(maxsize=3)

@@ -41,10 +41,10 @@ class RatingTable(PublishedTable):
     that search starts, ``tuned_with``, parameters that are others during the search, and
     ``patient``, whether to stop later.
 
-    A scale says how many ``runs`` there are, which ``datasets`` are run, on at most how many
-    ``users`` (None: all) with at most how many hidden ``units`` (None: as published), and single
-    settings of the training in ``plans``, by method, or by method and data set, with a factor of
-    the patience of rows that are ``patient``.
+    A scale says how many ``runs`` there are, which ``datasets`` are run, on how many ``users``
+    (None: all) with at most how many hidden ``units`` (None: as published), single settings of the
+    training in ``plans``, by method, or by method and data set, and a factor of the patience of
+    rows that are ``patient``.
     """
 
     def absent(self, row: Heading, column: Heading, scale: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nanwise.bench.papers.sn_ratings_parts import (
-    HALVED,
+    MILDER,
     NORMALIZE,
     NOTES,
     PARAMS,
@@ -13,7 +13,7 @@ from nanwise.bench.papers.sn_ratings_parts import (
     RMSE,
     SCALES,
     columns_by,
-    half,
+    mild,
     minus,
     model,
     named,
@@ -37,7 +37,7 @@ COMMON: dict[str, Any] = {
 
 ROWS_1 = (
     *pair("AutoRec", "autorec"),
-    *half("AutoRec", "autorec"),
+    *mild("AutoRec", "autorec"),
     *pair("CF-NADE", "cfnade"),
 )
 #: K' = n1 of the draft: the number of hidden units
@@ -60,7 +60,7 @@ TABLE_1 = publish(
         published=printed([*named(ROWS_1), WIDE.name], COLUMNS, FIGURES_1),
         notes=(
             *NOTES,
-            HALVED,
+            MILDER,
             "Runs are those of sn/table1: K is the mean number of ratings of a row. The draft says "
             "K' = n1, the number of hidden units: that is the last row.",
             "The published intervals contain the variation between splits, those of sn/table1 do "

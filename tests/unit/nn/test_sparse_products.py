@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
-from nanwise.nn.sparse import Pattern, Rows, sampled_mm, sampled_squared_error, sparse_mm
+from nanwise.nn.sparse import Pattern, Rows, products, sampled_mm, sampled_squared_error, sparse_mm
 
 N, WIDTH, K = 7, 9, 4
 
@@ -254,3 +254,30 @@ def test_no_warning_reaches_the_user():
         "sampled_mm(Pattern.of(rows), w, w).sum().backward()"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
+
+
+def test_places_undo_across(case):
+    pattern, values, *_ = case
+    assert torch.equal(pattern.across(values)[pattern.places.long()], values)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_long_products_in_slabs_are_the_dense_ones(dtype):
+    matrix = sp.random_array((90, 90), density=0.9, rng=np.random.default_rng(0), format="csr")
+    pattern, values, dense, *_ = tensors(matrix, dtype)
+    assert pattern.nnz >= products._READS * sum(pattern.shape)
+    wide = torch.randn(90, 150, dtype=dtype)
+    once = products._bags(pattern, values, wide)
+    torch.testing.assert_close(once, dense @ wide)
+    assert torch.equal(products._multiply(pattern, values, wide), once)
+
+
+@pytest.mark.parametrize("shape", [(30, 50), (50, 30)])
+def test_both_ways_to_sample_agree(shape):
+    matrix = sp.random_array(shape, density=0.3, rng=np.random.default_rng(1), format="csr")
+    pattern, _, _, observed, left, right, _ = tensors(matrix)
+    with torch.no_grad():
+        want = (left @ right.T)[observed]
+        for both in (True, False):
+            torch.testing.assert_close(products._sample(pattern, left, right, both), want)
+    assert ("T" in vars(pattern)) == (shape[0] < shape[1])

@@ -76,6 +76,12 @@ class Pattern:
         return values.index_select(0, self.order)
 
     @cached_property
+    def places(self) -> Tensor:
+        """Where each cell stands in ``T``: ``across(x)[places]`` is ``x``."""
+        numbers = torch.arange(self.nnz, dtype=self.order.dtype, device=self.order.device)
+        return torch.empty_like(numbers).index_copy_(0, self.order.long(), numbers)
+
+    @cached_property
     def cuts(self) -> list[tuple[int, int, int, int]]:
         """Runs of rows to multiply one after the other: first row, end, first cell, end.
 

@@ -1,10 +1,14 @@
 """Differentiable products with a sparse matrix, and products taken at its observed cells only.
 
-All of them read whole rows of the dense factors, which lie together in memory. They stand on two
-kernels of torch: ``sampled_addmm``, and ``embedding_bag``, which on CPUs multiplies sparse by dense
-two to three times faster than a CSR tensor (``benchmarks/sparse_kernels.py``). Transposed products
-run over the transposed pattern, so nothing is scattered and the result does not depend on the
-number of threads.
+All of them read runs of memory of the dense factors. They stand on two kernels of torch:
+``sampled_addmm``, and ``embedding_bag``, which on CPUs multiplies sparse by dense two to three
+times faster than a CSR tensor (``benchmarks/sparse_kernels.py``). Transposed products run over the
+transposed pattern, so nothing is scattered and the result does not depend on the number of threads.
+
+The cost is that of reading one dense factor in no order, once per cell. So it is read from a cache
+where that can be had: a long product goes through the columns of the dense factor in slabs, and
+products at the cells run along the side that leaves the smaller factor to be read in no order. A
+kernel in C that reads each row once, for error and gradient, was hardly faster than the two.
 """
 
 from __future__ import annotations
@@ -18,6 +22,11 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from nanwise.nn.sparse.pattern import Pattern
+
+#: Bytes of a dense row that are multiplied at once: rows of some thousand users or items then fit
+#: into the second cache. Pays where a row is read much more often than it is moved.
+_SLAB = 256
+_READS = 24
 
 
 def sparse_mm(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
@@ -113,7 +122,7 @@ class _SampledMM(torch.autograd.Function):
     def forward(ctx: Any, pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
         ctx.pattern = pattern
         ctx.save_for_backward(left, right)
-        return _sample(pattern, left, right, left.new_zeros(pattern.nnz))
+        return _sample(pattern, left, right, both=ctx.needs_input_grad[2])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -132,8 +141,10 @@ class _SampledSquaredError(torch.autograd.Function):
     def forward(
         ctx: Any, pattern: Pattern, values: Tensor, left: Tensor, right: Tensor, bias: Tensor
     ) -> Tensor:
-        start = bias.index_select(0, pattern.columns).sub_(values)
-        errors = _sample(pattern, left, right, start)
+        _, _, _, for_right, for_bias = ctx.needs_input_grad
+        errors = _sample(pattern, left, right, both=for_right or for_bias)
+        errors += bias.index_select(0, pattern.columns)
+        errors -= values
         ctx.pattern = pattern
         ctx.save_for_backward(errors, left, right)
         return errors.dot(errors)
@@ -157,8 +168,17 @@ class _SampledSquaredError(torch.autograd.Function):
 
 def _multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
     """``sparse_mm`` without a graph."""
+    rows, width = pattern.shape
     if pattern.nnz == 0:
-        return dense.new_zeros(pattern.shape[0], dense.shape[1])
+        return dense.new_zeros(rows, dense.shape[1])
+    slab = _SLAB // dense.element_size()
+    if dense.is_cuda or dense.shape[1] <= slab or pattern.nnz < _READS * (rows + width):
+        return _bags(pattern, values, dense)
+    return torch.cat([_bags(pattern, values, part) for part in dense.split(slab, dim=1)], dim=1)
+
+
+def _bags(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
+    """``sparse_mm`` by ``embedding_bag``: sums of weighted rows."""
     dense = dense.contiguous()
     parts = [
         F.embedding_bag(
@@ -174,8 +194,19 @@ def _multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
-def _sample(pattern: Pattern, left: Tensor, right: Tensor, start: Tensor) -> Tensor:
-    """``start`` plus ``left @ right.T`` at the observed cells, without a graph."""
+def _sample(pattern: Pattern, left: Tensor, right: Tensor, both: bool) -> Tensor:
+    """``left @ right.T`` at the observed cells, without a graph.
+
+    ``both`` says that the transposed pattern will be needed anyhow, so it may be used here.
+    """
+    if both and left.shape[0] < right.shape[0]:
+        return _dots(pattern.T, right, left).index_select(0, pattern.places)
+    return _dots(pattern, left, right)
+
+
+def _dots(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
+    """Products at the cells by ``sampled_addmm``, which reads ``right`` in no order."""
+    start = left.new_zeros(pattern.nnz)
     if pattern.nnz == 0 or left.shape[1] == 0:
         return start
     with warnings.catch_warnings():

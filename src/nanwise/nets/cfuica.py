@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep
+from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep, level_frequencies
 from nanwise.nets.ordinal import expected_rating, rating_cost
 from nanwise.nn.sparse import Rows
 
 #: the smallest share of users, and of items, that is known or to predict in a step
 _LEAST = 0.2
+#: ratings, as all have them together, that every user and item starts with
+_PRIOR = 5.0
 #: added to probabilities inside the logarithms of the cost
 _FLOOR = 1e-4
 
@@ -57,11 +59,6 @@ class CFUIcANet(nn.Module):
         training, :func:`mean_left`.
     block : int, default=1000
         Largest number of users, and of items, to predict in a step.
-    damping : float, default=1e-4
-        Gradients are multiplied by this. Adam is blind to the size of gradients except for its
-        epsilon, 1e-8: with 1e-4 it acts as with an epsilon of 1e-4, which lets the rarely seen
-        weights learn slowly instead of as fast as all others. Weight decay and a largest norm of
-        the gradient have to be multiplied by it, too.
 
     Notes
     -----
@@ -89,10 +86,9 @@ class CFUIcANet(nn.Module):
         mean_counts: tuple[float, float] = (1.0, 1.0),
         power: float = 1.0,
         block: int = 1000,
-        damping: float = 1e-4,
     ) -> None:
         super().__init__()
-        self.ordinal, self.block, self.damping = ordinal, block, damping
+        self.ordinal, self.block = ordinal, block
         norm: dict[str, Any] = {"shared": shared, "normalize": normalize, "power": power}
         widths, n = (n_items, n_users), len(levels)
         self.user_encoder, self.item_encoder = (
@@ -103,6 +99,14 @@ class CFUIcANet(nn.Module):
             LevelDecoder(width, n, hidden, shared=shared) for width in widths
         )
         self.register_buffer("levels", torch.tensor(list(levels), dtype=torch.get_default_dtype()))
+
+    def start_at(self, known: Both) -> None:
+        """Begin with the levels' frequencies of each item, times what is peculiar to each user."""
+        n = len(self.levels)
+        overall = torch.bincount(known.users.values, minlength=n).double() + 1
+        self.user_decoder.start_at(level_frequencies(known.users, n, _PRIOR))
+        peculiar = level_frequencies(known.items, n, _PRIOR) / (overall / overall.sum())
+        self.item_decoder.start_at(peculiar)
 
     def codes(self, known: Both) -> tuple[Tensor, Tensor]:
         """Codes of users and of items, given their known ratings."""
@@ -128,9 +132,7 @@ class CFUIcANet(nn.Module):
         known, cells, across = self.draw(batch)
         scores = self.scores(self.codes(known), cells, across)
         costs = rating_cost(scores, cells.users.values, self.ordinal, _FLOOR)
-        loss = costs.sum() / max(len(costs), 1)
-        # the value stays, the gradient shrinks
-        return loss.detach() + self.damping * (loss - loss.detach())
+        return costs.sum() / max(len(costs), 1)
 
     def validation_step(self, batch: tuple[Both, Rows]) -> tuple[Tensor, Tensor]:
         """Sum of the squared errors, and their number."""

@@ -7,11 +7,9 @@ import pytest
 import torch
 from scipy import sparse
 
-from nanwise.estimators.recommend.levels import SameBatch, level_rows
+from nanwise.estimators.recommend.levels import level_rows
 from nanwise.nets.cfuica import Both, CFUIcANet, mean_left, turn
 from nanwise.nn.sparse import Rows
-from nanwise.train import Plan, train
-from nanwise.train.batches import mix
 
 LEVELS = [1.0, 2.0, 3.5]
 N_USERS, N_ITEMS = 9, 7
@@ -30,7 +28,7 @@ def both(matrix: sparse.csr_array) -> Both:
 
 
 def small_net(**settings) -> CFUIcANet:
-    settings = {"mean_counts": (2.0, 3.0), "damping": 1.0} | settings
+    settings = {"mean_counts": (2.0, 3.0)} | settings
     with torch.random.fork_rng():
         torch.manual_seed(1)
         net = CFUIcANet(N_USERS, N_ITEMS, LEVELS, hidden=3, **settings).double()
@@ -189,45 +187,27 @@ def test_the_smallest_tables_have_a_loss(n_users, n_items):
         assert loss.isfinite()
 
 
-@pytest.mark.parametrize(("damping", "clip", "slack"), [(1e-4, None, 1e-9), (1e-2, 0.5, 1e-3)])
-def test_damping_is_an_epsilon_of_adam(damping, clip, slack):
-    """Adam with small gradients is Adam with a large epsilon, decay and clipping included.
-
-    Torch clips with an offset of 1e-6, which is not damped, hence the slack.
-    """
-    batch, decay = both(some_ratings()), 0.02
-    damped, plain = small_net(damping=damping), small_net()
-    plan = Plan(
-        epochs=8,
-        batch=1,
-        lr=0.01,
-        optimizer="adam",
-        schedule=None,
-        weight_decay=decay * damping,
-        clip=None if clip is None else clip * damping,
+@pytest.mark.parametrize("shared", [True, False])
+def test_starts_at_the_frequencies_of_item_and_user(shared):
+    """With codes of 0 the odds of two levels are those of the item times those of the user."""
+    matrix = some_ratings()
+    net = CFUIcANet(N_USERS, N_ITEMS, LEVELS, hidden=3, shared=shared).double()
+    net.start_at(both(matrix))
+    for parameter in (net.user_decoder.weight, net.item_decoder.weight):
+        torch.nn.init.zeros_(parameter)
+    everywhere = level_rows(sparse.csr_array(np.ones((N_USERS, N_ITEMS))), LEVELS)
+    cells, across = turn(everywhere, torch.arange(N_USERS), N_USERS)
+    scores = net.scores(net.codes(both(matrix)), cells, across)
+    counts = np.stack([(matrix.toarray() == level) for level in LEVELS], -1)
+    overall = (counts.sum((0, 1)) + 1) / (counts.sum() + len(LEVELS))
+    of_item, of_user = (
+        (counts.sum(axis) + 5 * overall) / (counts.sum(axis).sum(-1, keepdims=True) + 5)
+        for axis in (0, 1)
     )
-    train(damped, SameBatch(batch), plan, seed=2)
-    weights = [p for name, p in plain.named_parameters() if name.endswith("weight")]
-    biases = [p for name, p in plain.named_parameters() if name.endswith("bias")]
-    groups = [{"params": weights, "weight_decay": decay}, {"params": biases}]
-    adam = torch.optim.Adam(groups, lr=0.01, eps=1e-8 / damping)
-    for epoch in range(1, 9):
-        adam.zero_grad()
-        seeded(plain.training_step, batch, seed=mix(2, epoch, 0)).backward()
-        if clip is not None:
-            torch.nn.utils.clip_grad_norm_(plain.parameters(), clip)
-        adam.step()
-    for ours, theirs, first in zip(
-        damped.parameters(), plain.parameters(), small_net().parameters(), strict=True
-    ):
-        assert (ours - theirs).abs().max() < slack
-        assert (theirs - first).abs().max() > 0.01
-
-
-def test_damping_leaves_the_loss_alone():
-    batch = both(some_ratings())
-    values = [seeded(small_net(damping=d).training_step, batch).item() for d in (1.0, 1e-4)]
-    assert values[0] == values[1]
+    expected = of_item[None] * of_user[:, None] / overall
+    expected /= expected.sum(-1, keepdims=True)
+    found = scores.softmax(-1).detach().numpy().reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
 def test_never_makes_users_times_items():

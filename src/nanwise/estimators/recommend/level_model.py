@@ -57,11 +57,11 @@ class LevelRecommender(NetRecommender):
             )
         self.levels_ = list(train.scale.levels)
 
-    def _decayed(self, plan: Plan, factor: float = 1.0) -> Plan:
+    def _decayed(self, plan: Plan) -> Plan:
         """The plan with the penalty as weight decay: that of Adam is the penalty's gradient."""
         return clone(plan).set_params(
             optimizer="adam" if plan.optimizer == "adamw" else plan.optimizer,
-            weight_decay=2 * self.penalty * factor,
+            weight_decay=2 * self.penalty,
         )
 
     def _rows_of(self, matrix: sparse.csr_array) -> Any:

@@ -17,9 +17,6 @@ from nanwise.train.plan import Plan
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: gradients are multiplied by this, so that Adam acts as with an epsilon of 1e-4
-_DAMPING = 1e-4
-
 
 @method(
     "cfuica",
@@ -68,7 +65,7 @@ class CFUIcA(LevelRecommender):
         Steps that make an epoch; ``plan.batch`` is not used.
     plan : Plan or None
         How to train. None stands for ``Plan(epochs=500, lr=1e-3, optimizer="adam", schedule=None,
-        validation=0.05, patience=50, clip=5.0)``.
+        validation=0.05, patience=50, clip=5.0, eps=1e-4)``.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.
@@ -95,9 +92,6 @@ class CFUIcA(LevelRecommender):
 
     Notes
     -----
-    Adam works here with an epsilon of 1e-4, as published: gradients, weight decay and
-    ``plan.clip`` are multiplied by 1e-4, which for Adam is the same.
-
     ``recommend_for`` encodes the person's ratings as those of a user. The vectors with which the
     person would read the items' codes are those of an average user of the training. A rating
     between two levels counts as the nearer one.
@@ -154,7 +148,13 @@ class CFUIcA(LevelRecommender):
 
     def _default_plan(self, train: Ratings) -> Plan:
         return Plan(
-            epochs=500, optimizer="adam", schedule=None, validation=0.05, patience=50, clip=5.0
+            epochs=500,
+            optimizer="adam",
+            schedule=None,
+            validation=0.05,
+            patience=50,
+            clip=5.0,
+            eps=1e-4,
         )
 
     def _prepare(self, train: Ratings) -> None:
@@ -185,8 +185,10 @@ class CFUIcA(LevelRecommender):
             mean_counts=(self.K_[0], self.K_[1]),
             power=self.power,
             block=self.block,
-            damping=_DAMPING,
         )
+
+    def _start(self, net: Any, train: Ratings) -> None:
+        net.start_at(self._both(train.matrix))
 
     def _both(self, matrix: sparse.csr_array) -> Any:
         from nanwise.nets.cfuica import Both
@@ -208,8 +210,7 @@ class CFUIcA(LevelRecommender):
     def _loop_plan(self, plan: Plan, train: Ratings, source: Any) -> Plan:
         from nanwise.estimators.recommend.sources import world_size
 
-        clip = None if plan.clip is None else plan.clip * _DAMPING
-        return self._decayed(plan, _DAMPING).set_params(batch=world_size(), clip=clip)
+        return self._decayed(plan).set_params(batch=world_size())
 
     def _sides(self) -> dict[str, str]:
         names = ("encoder.weight", "decoder.weight", "decoder.bias")

@@ -50,7 +50,9 @@ def test_with_sparsity_normalization_predictions_do_not_drift(
     slopes = {
         normalize: abs(
             slope(
-                AutoRec(by, 50, normalize, penalty=10.0, plan=plan, random_state=0).fit(train),
+                AutoRec(by, 50, normalize, power=1.0, penalty=10.0, plan=plan, random_state=0).fit(
+                    train
+                ),
                 train,
                 asked,
             )

@@ -24,7 +24,7 @@ def plan(**settings: object) -> Plan:
 
 
 def model(**settings: object) -> AutoRec:
-    usual = {"hidden": 16, "penalty": 5.0, "plan": plan(), "random_state": 0}
+    usual = {"hidden": 16, "power": 1.0, "penalty": 5.0, "plan": plan(), "random_state": 0}
     return AutoRec(**usual | settings)
 
 
@@ -93,7 +93,7 @@ def test_lists_are_the_largest_of_the_formula(fitted: AutoRec, ratings: Ratings)
     [(None, [1, 1]), ("rate", [50 / 30, 50 / 30]), ("sparsity", [30 / 10, 30 / 40])],
 )
 def test_scaling_of_rows(normalize: str | None, expected: list[float]) -> None:
-    made = AutoRec(normalize=normalize)
+    made = AutoRec(normalize=normalize, power=1.0)
     made.K_ = 30.0
     assert made._row_scale(np.array([10, 40]), 50) == pytest.approx(expected)
     made.set_params(power=0.5)

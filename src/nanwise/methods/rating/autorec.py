@@ -36,7 +36,7 @@ _ROWS = 4096
     "WWW 2015; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
     when="The first thing to try on ratings. Tune the penalty; with normalize='sparsity' the best "
     "one differs from that without.",
-    space={"penalty": [10.0, 20.0, 50.0, 100.0, 200.0], "normalize": ["sparsity", None]},
+    space={"penalty": [20.0, 50.0, 100.0, 200.0], "power": [0.5, 0.7, 1.0]},
     tiny={"hidden": 8, "penalty": 1.0},
     sparse=True,
 )
@@ -59,8 +59,10 @@ class AutoRec(NetRecommender):
         units before the sigmoid. Only inputs are scaled, never targets.
     K : "mean" or float, default="mean"
         The number of ratings a row is brought to; "mean" is that of the training rows.
-    power : float, default=1.0
-    penalty : float or pair of float, default=50.0
+    power : float, default=0.7
+        1 is the published normalisation: the mean of a row's ratings goes in, however few they
+        are. Below 1 a row with few ratings, of which little is known, stays closer to the average.
+    penalty : float or pair of float, default=100.0
         λ beside the *sum* of squared errors, as in the papers (λ of the authors' code times 4).
         A pair is one for W and one for V. Takes the place of ``plan.weight_decay`` and, whatever
         the optimizer, is part of the gradient.
@@ -129,8 +131,8 @@ class AutoRec(NetRecommender):
         hidden: int = 500,
         normalize: str | None = "sparsity",
         K: str | float = "mean",
-        power: float = 1.0,
-        penalty: float | tuple[float, float] = 50.0,
+        power: float = 0.7,
+        penalty: float | tuple[float, float] = 100.0,
         plan: Plan | None = None,
         refit: bool = False,
         warm_start: bool = False,

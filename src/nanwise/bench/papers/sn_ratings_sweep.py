@@ -1,0 +1,152 @@
+"""Predictions against the number of known ratings: what Figures 1 and 9 of the paper show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nanwise.bench.case import Case, Record
+from nanwise.bench.papers.sn_ratings_run import fit, parts_of, predictions, training_facts
+from nanwise.bench.papers.sn_ratings_table import RatingTable
+from nanwise.bench.papers.table import Get, Heading
+from nanwise.bench.ranking import rmse
+from nanwise.bench.rating_stress import rating_stress
+from nanwise.bench.run import Measured, record
+from nanwise.data.ratings import Ratings
+
+#: numbers of known ratings at which a prediction is looked at, and draws at each of them
+LEVELS, DRAWS = 20, 100
+#: the single test rating is one of a user with so many training ratings, if there is one
+KNOWN = 200
+#: edges of the groups of users by their number of training ratings
+GROUPS = (1, 20, 30, 45, 65, 95, 135, 190, 270, 10**9)
+
+
+def run_sweep(case: Case) -> Record:
+    """One model trained on user vectors, then shown ever fewer of the ratings it knows.
+
+    Scores: ``slope``, the change of the mean predicted test rating for 10 points more of each
+    user's ratings known (:func:`nanwise.bench.rating_stress.rating_stress`); ``spread``, the
+    standard deviation of the predicted test ratings when all are known; ``rmse`` of these.
+
+    Facts for the charts: ``point``, one test rating predicted from random parts of what is known of
+    its user, and ``targets``, the mean test rating of users by how many ratings are known.
+    """
+    return record(case, partial(_measure, case))
+
+
+def _measure(case: Case) -> Measured:
+    train, test = parts_of(case)
+    model, seconds = fit(case, train)
+    predicted = predictions(model, test)
+    stress = rating_stress(model, test.matrix, seed=case.seed)
+    point = _point(model, train, test, np.random.default_rng(case.seed))
+    return Measured(
+        scores={
+            "slope": stress["slope"],
+            "spread": float(predicted.std()),
+            "rmse": rmse(test.matrix.data, predicted),
+        },
+        fit_seconds=seconds,
+        facts={**training_facts(model), "point": point, "targets": _targets(train, test)},
+    )
+
+
+def _point(
+    model: Any, train: Ratings, test: Ratings, rng: np.random.Generator
+) -> dict[str, list[float]]:
+    """A test rating drawn at random, predicted from random parts of its user's ratings."""
+    counts = np.diff(train.matrix.indptr)
+    many = np.flatnonzero(counts[test.rows] >= min(KNOWN, counts[test.rows].max()))
+    place = rng.choice(many)
+    user, item = test.rows[place], test.matrix.indices[place]
+    known = train.matrix[[user]]
+    levels = np.unique(np.rint(np.linspace(1 / LEVELS, 1, LEVELS) * known.nnz).astype(int))
+    levels = levels[levels > 0]
+    rows = sparse.vstack([_some_of(known, n, rng) for n in levels for _ in range(DRAWS)], "csr")
+    scores = model._scores_for(sparse.csr_array(rows))[:, item]
+    drawn = np.clip(scores, model.scale_.smallest, model.scale_.largest).reshape(len(levels), DRAWS)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=1)
+    parts = {"known": levels, "mean": drawn.mean(axis=1), "low": low, "high": high}
+    return {name: part.tolist() for name, part in parts.items()}
+
+
+def _some_of(known: sparse.csr_array, n: int, rng: np.random.Generator) -> sparse.csr_array:
+    kept = np.sort(rng.choice(known.nnz, n, replace=False))
+    return sparse.csr_array((known.data[kept], known.indices[kept], [0, n]), shape=known.shape)
+
+
+def _targets(train: Ratings, test: Ratings) -> dict[str, list[float]]:
+    """Mean test rating of groups of users, with its 95 % interval over users."""
+    known = np.diff(train.matrix.indptr)
+    asked = np.bincount(test.rows, minlength=len(known))
+    means = np.bincount(test.rows, test.matrix.data, minlength=len(known)) / np.maximum(asked, 1)
+    group = np.digitize(known, GROUPS)
+    found: dict[str, list[float]] = {"known": [], "mean": [], "low": [], "high": []}
+    for g in np.unique(group):
+        there = (group == g) & (asked > 0)
+        if there.sum() > 1:
+            mean, half = means[there].mean(), 1.96 * means[there].std(ddof=1) / there.sum() ** 0.5
+            for name, value in zip(
+                found, (known[there].mean(), mean, mean - half, mean + half), strict=True
+            ):
+                found[name].append(float(value))
+    return found
+
+
+@dataclass(frozen=True)
+class SweepTable(RatingTable):
+    """A figure of predictions against the number of known ratings, with slopes as its numbers.
+
+    Charts are drawn from run 0: one per column, with a line for each row of slopes.
+    """
+
+    targets: bool = False
+
+    def drawings(self, scale: str, wanted: set[tuple[str, str]], get: Get) -> list[dict[str, Any]]:
+        """What the paper plots, for one test rating; bands hold 95 % of the draws."""
+        found = {column.name: self._facts(column, scale, wanted, get) for column in self.columns}
+        charts = [
+            _chart(name, "predicted rating", {row: facts["point"] for row, facts in rows.items()})
+            for name, rows in found.items()
+            if rows
+        ]
+        # They are the same whatever the model.
+        targets = [facts["targets"] for rows in found.values() for facts in rows.values()]
+        if self.targets and targets:
+            charts.insert(0, _chart("Mean test rating", "rating", {"users": targets[0]}))
+        return charts
+
+    def _facts(
+        self, column: Heading, scale: str, wanted: set[tuple[str, str]], get: Get
+    ) -> dict[str, dict[str, Any]]:
+        """What run 0 has kept for each model of a column."""
+        rows = [
+            row
+            for row in self.rows
+            if self.score(row, column) == self.metric.name and (row.name, column.name) in wanted
+        ]
+        records = {row.name: get(self.cases(row, column, scale)[0]) for row in rows}
+        return {
+            name.partition(":")[0]: found.facts
+            for name, found in records.items()
+            if found is not None and not found.failed
+        }
+
+
+def _chart(title: str, y_label: str, lines: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": title,
+        "x_label": "known ratings of the user",
+        "y_label": y_label,
+        "caption": "",
+        "series": [
+            {"name": name, "x": line["known"], "y": line["mean"], "tone": tone}
+            | {side: line[side] for side in ("low", "high")}
+            for tone, (name, line) in enumerate(lines.items())
+        ],
+    }

@@ -325,3 +325,77 @@ def test_a_full_disk_leaves_the_older_lists(good, tmp_path, monkeypatch):
     refused(quick(good, tmp_path, "--top", 3), "No space left")
     assert (tmp_path / "out/top.csv").read_bytes() == before
     assert sorted(p.name for p in (tmp_path / "out").iterdir() if p.name.startswith(".")) == []
+
+
+# -- how files are written ------------------------------------------------------------------------
+
+
+ROWS = "user,item,rating\n" + "".join(f"{k % 9},{k % 7},{k % 5 + 1}\n" for k in range(40))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (ROWS + "1,99,five\n", ["line 42", "'five' is not a number", "with --columns"]),
+        (ROWS + "1,99,\n", ["line 42", "the rating is missing; --missing drop drops such rows"]),
+        ("a,b,c\n1,2,3\n", ["'a', 'b', 'c'", "with --columns user,item,rating"]),
+        (ROWS.replace(",", "~"), ["'user~item~rating'", "with --sep"]),
+        (ROWS.encode("utf-16"), ["is written in UTF-16; read it with --encoding utf-16"]),
+        (ROWS.replace("1,", "Jörg,").encode("latin-1"), ["not UTF-8", "--encoding latin-1"]),
+    ],
+    ids=["text", "gap", "names", "delimiter", "utf-16", "latin-1"],
+)
+def test_what_to_do_is_said_in_options(content, words, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    refused(quick(path, tmp_path), *words)
+
+
+@pytest.mark.parametrize(
+    ("content", "option"),
+    [
+        (ROWS.replace(",", "~"), ("--sep", "~")),
+        (ROWS.encode("utf-16"), ("--encoding", "utf-16")),
+        (ROWS.replace("\n1,", "\nJörg,").encode("latin-1"), ("--encoding", "latin-1")),
+    ],
+    ids=["delimiter", "utf-16", "latin-1"],
+)
+def test_other_delimiters_and_encodings(content, option, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = quick(path, tmp_path, *option)
+    assert result.exit_code == 0, result.output
+    listed = pd.read_csv(tmp_path / "out" / "top.csv")
+    assert len(listed) == sum(7 - len({k % 7 for k in range(40) if k % 9 == u}) for u in range(9))
+    assert ("Jörg" in set(listed["user"])) == ("latin-1" in option)
+
+
+def test_an_unknown_encoding(text, tmp_path):
+    refused(quick(text(ROWS), tmp_path, "--encoding", "latin-99"), "no encoding is called")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "user,item,rating\n", "user,item,rating"])
+def test_nothing_in_the_file(content, text, tmp_path):
+    refused(quick(text(content), tmp_path))
+
+
+def test_a_row_without_user_is_not_told_its_rating(text, tmp_path):
+    result = quick(text(ROWS + ",3,4\n"), tmp_path)
+    refused(result, "line 42: the user is missing")
+    assert "got" not in result.stderr
+
+
+def test_a_model_of_filled_rows_through_the_command(good, tmp_path):
+    out = tmp_path / "out"
+    result = run(
+        good, "--out", out, "--method", "autorec_filled", "--set", "fill=softimpute", *TINY
+    )
+    assert result.exit_code == 0, result.output
+    facts = json.loads((out / "report.json").read_text())
+    assert facts["model"]["params"]["fill"] == "softimpute"
+    assert facts["contrast"] is None
+    shown = run(out / "model", "--user", 3, "--top", 2)
+    assert shown.exit_code == 0, shown.output
+    refused(
+        run(good, "--out", out, "--method", "autorec_filled", "--set", "fill=men", *TINY), "men"
+    )

@@ -86,13 +86,8 @@ class _Hiding:
 
     def predict(self, kept: np.ndarray) -> np.ndarray:
         """Predictions of a model with the same weights that sees only these ratings."""
-        model = self.model
-        other = type(model)(**model.get_params(deep=False))
-        vars(other).update({name: v for name, v in vars(model).items() if name.endswith("_")})
-        other.matrix_ = _select(model.matrix_, kept)
-        # A column that lost all its ratings is not one the network has never learnt.
-        other._warm = model._warm
-        return other.predict_matrix_at(self.cells)
+        part = _select(self.model.matrix_, kept)
+        return self.model.seeing(part).predict_matrix_at(self.cells)
 
     def mean_ratings(self) -> np.ndarray:
         """Mean training rating of each row that is asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ from nanwise.train.plan import Plan
 
 #: with more ratings than this the network is not trained once more without its normalisation
 CONTRAST_RATINGS = 200_000
+#: ratings that are learnt from between two checkpoints, some ten seconds of work, and most epochs
+CHECKPOINT_RATINGS, CHECKPOINT_EPOCHS = 20_000_000, 100
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def recommend(
     seed: int = 0,
     stress: bool = True,
     contrast: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Recommendation:
     """Measure a recommender on held-out ratings beside the baselines, then fit it on all of them.
@@ -105,6 +109,9 @@ def recommend(
     contrast : bool, optional
         Whether to train a network with ``normalize`` once more without it. None: if there are at
         most 200,000 ratings, so that it costs little.
+    checkpoint : path-like, optional
+        Folder for checkpoints of the trainings. After a kill the same call goes on from the last
+        one and ends with the same result; trainings that were over by then are run again.
     progress : bool
         Whether to show progress bars.
 
@@ -117,10 +124,14 @@ def recommend(
         contrast = len(ratings) <= CONTRAST_RATINGS
     settings = Settings(method, k, split, test, leave, seed, stress, contrast)
     parts = _split(ratings, settings)
-    model = _make(settings, params, parts.train, progress)
+    model = _make(settings, params, parts.train)
+    if "plan" in model.get_params(deep=False):
+        _set_run(model.plan, len(ratings), checkpoint, progress)
     measured = {method: model, **_beside(model, settings)}
     rows = [_measure(name, one, parts, settings) for name, one in measured.items()]
     final, how = _refit(model, ratings)
+    if checkpoint is not None and hasattr(final, "plan"):
+        final.plan.set_params(checkpoint=None)
     return Recommendation(_facts(measured, rows, final, how, parts, settings), final)
 
 
@@ -143,7 +154,7 @@ def check_params(method: str, params: Mapping[str, Any] | None) -> Any:
     model = found.make(**given)
     try:
         Plan(**asked).validate()
-        model._check_settings()
+        model.validate()
     except TypeError as error:
         raise ValueError(str(error)) from error
     return model
@@ -156,14 +167,22 @@ def _refuse_unknown(given: Iterable[str], there: list[str], whose: str) -> None:
             raise ValueError(f"{whose} has no parameter {name!r}; near or known: {', '.join(near)}")
 
 
-def _make(settings: Settings, params: Any, train: Ratings, progress: bool) -> Any:
+def _make(settings: Settings, params: Any, train: Ratings) -> Any:
     """The unfitted recommender; settings of ``plan`` are laid over the method's own."""
     model = check_params(settings.method, params).set_params(random_state=settings.seed)
     if "plan" not in model.get_params(deep=False):
         return model
     # The defaults of a network depend on how many ratings there are.
     asked = (params or {}).get("plan", {})
-    return model.set_params(plan=model._default_plan(train).set_params(**asked, progress=progress))
+    return model.set_params(plan=model.default_plan(train).set_params(**asked))
+
+
+def _set_run(plan: Plan, n_ratings: int, checkpoint: Any, progress: bool) -> None:
+    """What belongs to this run and not to the model; a folder that the plan has already stands."""
+    plan.set_params(progress=progress)
+    if checkpoint is not None and plan.checkpoint is None:
+        every = min(max(1, CHECKPOINT_RATINGS // n_ratings), CHECKPOINT_EPOCHS)
+        plan.set_params(checkpoint=os.fspath(checkpoint), checkpoint_every=every)
 
 
 def top_lists(model: Any, n: int, chunk: int = 4096) -> Iterator[dict[str, np.ndarray]]:
@@ -218,7 +237,7 @@ def _measure(name: str, model: Any, parts: Parts, settings: Settings) -> dict[st
     held = parts.held.matrix
     predicted = model.predict_matrix_at(held)
     found = rank(
-        model._scores_of,
+        lambda places: model.scores(model.users_[places]),
         parts.train.matrix,
         relevant_cells(held, parts.liked_from),
         settings.k,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,11 @@ if TYPE_CHECKING:
     from nanwise.data.ratings import Ratings
 
 SPLITS = ("rating", "time", "leave-k-out")
-TOP, MODEL, META = "top.csv", "model", "meta.json"
+TOP, MODEL, META, CHECKPOINTS = "top.csv", "model", "meta.json", "checkpoints"
+#: parameters of read_ratings that messages name, and that are options here
+_PARAMETER = re.compile(
+    r"""\b(columns|duplicates|encoding|missing|scale|sep)=(\{[^}]*\}|["']([\w-]+)["'])?"""
+)
 HEADS = ("method", "RMSE", "MAE", "NDCG", "recall", "precision", "coverage", "fit")
 
 
@@ -54,6 +61,8 @@ HEADS = ("method", "RMSE", "MAE", "NDCG", "recall", "precision", "coverage", "fi
 @click.option(
     "--columns", metavar="NAMES", help="user,item,rating[,time]: names or positions from 0."
 )
+@click.option("--sep", metavar="TEXT", help="Delimiter, where it is not found; e.g. '~'.")
+@click.option("--encoding", metavar="NAME", default="", help="Of a text file; default: UTF-8.")
 @click.option(
     "--duplicates",
     type=click.Choice(("last", "first", "mean", "error")),
@@ -74,21 +83,24 @@ HEADS = ("method", "RMSE", "MAE", "NDCG", "recall", "precision", "coverage", "fi
 @click.option("--user", metavar="ID", help="With a MODEL: print the list of this user.")
 @options.seed
 @click.option("--no-stress", is_flag=True, help="Leave out the stress test.")
+@click.option("--no-checkpoints", is_flag=True, help="A killed training cannot go on.")
 @options.quiet
-def command(source: str, user: str | None, top: int, **given: Any) -> None:
+@click.pass_context
+def command(ctx: click.Context, source: str, user: str | None, top: int, **given: Any) -> None:
     """Train a recommender on RATINGS and write a list for every user.
 
     RATINGS is a file (CSV, TSV, Parquet, lines with ::; .gz too) with user, item, rating and
     perhaps time, or the name of a set of ratings. The method is scored on held-out ratings beside
     simple baselines, then trained again on all ratings. The folder gets top.csv, report.html, .md
-    and .json, and the model.
+    and .json, and the model. While it trains, checkpoints are kept there: after a kill the same
+    command goes on from the last one, to the same result.
 
     With the folder of a MODEL and --user, print the list of one user.
     """
     if (Path(source) / META).is_file() or user is not None:
         _show_user(source, user, top)
     else:
-        _train(source, top, given)
+        _train(ctx, source, top, given)
 
 
 # -- one user of a saved model --------------------------------------------------------------------
@@ -132,10 +144,10 @@ def known_user(model: Any, text: str) -> Any:
 # -- training -------------------------------------------------------------------------------------
 
 
-def _train(source: str, top: int, given: dict[str, Any]) -> None:
+def _train(ctx: click.Context, source: str, top: int, given: dict[str, Any]) -> None:
     from nanwise.bench.rating_facts import notes_of
     from nanwise.bench.recommend import check_params, recommend
-    from nanwise.cli.trouble import warn
+    from nanwise.cli.trouble import RESUME, warn
 
     params = _params(given)
     check_params(given["method"], params)
@@ -143,6 +155,9 @@ def _train(source: str, top: int, given: dict[str, Any]) -> None:
     folder = _folder(given["out"], source)
     for note in notes_of(ratings):
         warn(note)
+    kept = None if given["no_checkpoints"] else folder / CHECKPOINTS
+    if kept is not None:
+        ctx.meta[RESUME] = f"checkpoints are kept in {kept}: the same command again goes on there"
     found = recommend(
         ratings,
         given["method"],
@@ -153,9 +168,19 @@ def _train(source: str, top: int, given: dict[str, Any]) -> None:
         leave=given["leave"],
         seed=given["seed"],
         stress=not given["no_stress"],
+        checkpoint=kept,
         progress=not given["quiet"],
     )
     _write(found.facts, found.model, folder, source, top)
+    _forget(folder / CHECKPOINTS)
+
+
+def _forget(folder: Path) -> None:
+    """Remove checkpoints, also those of earlier runs that were killed and not taken up again."""
+    for path in folder.glob("*.safetensors"):
+        path.unlink()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _params(given: dict[str, Any]) -> dict[str, Any]:
@@ -189,13 +214,16 @@ def open_ratings(source: str, given: dict[str, Any]) -> Ratings:
     if Path(source).is_dir():
         raise ValueError(f"{source} is a folder without a saved model; name a file of ratings")
     if Path(source).exists():
-        return read_ratings(
-            source,
-            _columns(given["columns"]),
-            duplicates=given["duplicates"],
-            missing=given["missing"],
-            scale=_scale(given["scale"]),
-        )
+        with _in_options():
+            return read_ratings(
+                source,
+                _columns(given["columns"]),
+                duplicates=given["duplicates"],
+                missing=given["missing"],
+                scale=_scale(given["scale"]),
+                sep=given["sep"],
+                encoding=given["encoding"],
+            )
     from nanwise.data.sets import known_ratings, load_ratings
 
     names = [facts["name"] for facts in known_ratings()]
@@ -205,6 +233,22 @@ def open_ratings(source: str, given: dict[str, Any]) -> Ratings:
         f"{source}: no such file or model, and no set of ratings of that name "
         f"(there are: {', '.join(names)})"
     )
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Where a message says what to pass in Python, say which option that is."""
+    from nanwise.errors import DataError
+
+    try:
+        yield
+    except DataError as error:
+        raise DataError(_PARAMETER.sub(_option, str(error))) from error
+
+
+def _option(found: re.Match[str]) -> str:
+    value = "user,item,rating" if (found[2] or "").startswith("{") else found[3]
+    return f"--{found[1]} {value}" if value else f"--{found[1]}"
 
 
 def _columns(text: str | None) -> list[str | int] | None:

@@ -87,6 +87,10 @@ class Recommender(BaseEstimator):
         self.matrix_ = train.matrix
         self.mean_ = float(train.matrix.data.mean(dtype=np.float64))
 
+    def validate(self) -> None:
+        """Raise a ValueError or TypeError that names the first parameter that cannot be used."""
+        self._check_settings()
+
     def _check_settings(self) -> None:
         """Refuse what cannot be used before any data is looked at."""
         if self.cold != "mean" and (isinstance(self.cold, str) or not np.isfinite(self.cold)):
@@ -112,6 +116,8 @@ class Recommender(BaseEstimator):
             nothing to predict from: the answer is ``cold``, by default the mean rating.
         """
         check_is_fitted(self)
+        for axis, ids in zip(self._axes, (users, items), strict=True):
+            axis.warn_of_strangers(ids)
         rows, columns = self._axes[0].places(users), self._axes[1].places(items)
         if len(rows) != len(columns):
             raise ValueError(
@@ -152,6 +158,26 @@ class Recommender(BaseEstimator):
             rows, columns = ratings.rows, ratings.matrix.indices
             predicted = self.predict(ratings.users[rows], ratings.items[columns])
         return -float(np.sqrt(np.mean((predicted - ratings.matrix.data) ** 2)))
+
+    def seeing(self, R: Any) -> Self:
+        """The same model, not trained again, that sees other ratings of its users and items.
+
+        Parameters
+        ----------
+        R : Ratings, SciPy sparse matrix or frame
+            On the axes of the training: what networks predict from, and what lists leave out.
+
+        Returns
+        -------
+        Recommender
+            Who and what had ratings in training is known as before, also without ratings in ``R``.
+        """
+        check_is_fitted(self)
+        matrix = axes.matrix_on(R, self._axes)
+        other = type(self)(**self.get_params(deep=False))
+        vars(other).update({name: v for name, v in vars(self).items() if name.endswith("_")})
+        other.matrix_, other._warm = matrix, self._warm
+        return other
 
     def _predict_at(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """By position; -1 is an unknown id."""
@@ -243,6 +269,14 @@ class Recommender(BaseEstimator):
             parts.append(self._best(scores, None, n))
         found = _joined("item", self.items_[places], self.items_, parts, "similar")
         return found
+
+    def scores(self, users: Any) -> np.ndarray:
+        """What lists are ordered by: a row for each user, a column for each item; not clipped.
+
+        Lists leave out rated items and items without ratings; here they have scores like others.
+        """
+        check_is_fitted(self)
+        return self._scores_of(self._axes[0].known(users))
 
     def _scores_of(self, users: np.ndarray) -> np.ndarray:
         warm = self._warm[0][users]

@@ -256,7 +256,7 @@ def test_splits_that_cannot_be(options, message):
 
 def test_splits_of_data_that_does_not_allow_them():
     one = from_csr(sparse.csr_array(np.ones((1, 1))))
-    with pytest.raises(DataError, match="1 ratings are too few"):
+    with pytest.raises(DataError, match="1 rating cannot be split"):
         split_ratings(one)
     with pytest.raises(DataError, match="needs times"):
         split_ratings(one, by="time")

@@ -106,16 +106,17 @@ class Collector:
         for name in ("user", "item", "rating"):
             gaps = np.asarray(pd.isna(getattr(chunk, f"{name}s")))
             if self.missing == "error":
-                self._refuse(gaps, chunk, f"the {name} is missing; missing='drop' drops such rows")
+                why = f"the {name} is missing; missing='drop' drops such rows"
+                self._refuse(gaps, chunk, why, show=False)
             kept &= ~gaps
         return kept
 
-    def _refuse(self, wrong: np.ndarray, chunk: Chunk, why: str) -> None:
+    def _refuse(self, wrong: np.ndarray, chunk: Chunk, why: str, show: bool = True) -> None:
+        """Name the first wrong row, and its rating if ``show``."""
         if wrong.any():
             rows = np.flatnonzero(wrong)
             more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
-            value = chunk.ratings[rows[0]]
-            got = "" if np.isnan(value) else f", got {value:g}"
+            got = f", got {chunk.ratings[rows[0]]:g}" if show else ""
             raise DataError(f"{chunk.where(int(rows[0]))}: {why}{got}{more}")
 
     def _joined(self, name: str) -> np.ndarray:

@@ -186,6 +186,8 @@ def _sample(path: Path, encoding: str) -> tuple[bool, str, str]:
                 head += line
                 if not line:
                     break
+    if encoding.startswith("utf-8") and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f'{path} is written in UTF-16; read it with encoding="utf-16"')
     if encoding.startswith("utf-8") and b"\0" in head:
         raise DataError(
             f"{path} is not a text file: zero byte at offset {head.index(0)}; expected CSV, TSV, "
@@ -211,7 +213,8 @@ def _delimiter(path: Path, lines: list[str]) -> str:
     if not fits:
         raise DataError(
             f"{path}, line 1: expected three columns or more (user, item, rating), separated by "
-            f"comma, tab, semicolon, bar, blank or ::; got {lines[0][:60]!r}"
+            f"comma, tab, semicolon, bar, blank or ::; got {lines[0][:60]!r}. Name another "
+            "delimiter with sep="
         )
     return max(fits, key=lambda sep: fits[sep])
 

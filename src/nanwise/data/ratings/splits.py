@@ -107,7 +107,7 @@ def _part(ratings: Ratings, cells: np.ndarray, by: str, name: str) -> Ratings:
 
 def _at_random(n: int, share: float, rng: np.random.Generator) -> np.ndarray:
     if n < 2:
-        raise DataError(f"{n} ratings are too few to split")
+        raise DataError(f"{n} rating{'' if n == 1 else 's'} cannot be split; at least 2 are needed")
     n_test = min(max(1, round(share * n)), n - 1)
     held = np.zeros(n, dtype=bool)
     held[rng.choice(n, n_test, replace=False, shuffle=False)] = True

@@ -10,9 +10,9 @@ from scipy import sparse
 from nanwise.data.ratings.core import Ratings
 from nanwise.data.ratings.scale import Scale
 
-# Fitted by eye to the published counts of MovieLens 10M: users have at least 20 ratings, half of
-# them fewer than 70, 143 on average; half of the items have fewer than 140 of 937 on average, the
-# most popular 0.35 % of all ratings.
+# Chosen to look like MovieLens 10M, whose shape gives 143 ratings per user and 937 per item on
+# average and whose users have at least 20. The skew is a guess: half of the users have fewer than
+# 70 ratings, half of the items fewer than 140, the most popular one 0.35 % of all.
 _LEAST_SHARE, _USER_TAIL = 0.14, 1.9
 _ITEM_OFFSET, _ITEM_TAIL = 0.0187, 1.68
 _MOST_SHARE = 0.7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from nanwise.data.ratings import Ratings, from_csr, from_frame
-from nanwise.errors import DataError
+from nanwise.errors import DataError, GapWarning
 
 
 def read(R: Any) -> Ratings:
@@ -57,6 +58,21 @@ class Axis:
         find = self._place.get
         return np.array([find(key, -1) for key in as_list(ids)], dtype=np.int64)
 
+    def warn_of_strangers(self, ids: Any) -> None:
+        """Warn if none is there although some would be as numbers, or as texts."""
+        keys = as_list(ids)
+        if not keys or any(key in self._place for key in keys):
+            return
+        other = next((key for key in keys if _otherwise(key) in self._place), None)
+        if other is not None:
+            warnings.warn(
+                f"no {self.name} is known: ids were of type {type(_otherwise(other)).__name__} in "
+                f"training, such as {_otherwise(other)!r}, and are of type {type(other).__name__} "
+                f"now, such as {other!r}",
+                GapWarning,
+                stacklevel=3,
+            )
+
     def known(self, ids: Any) -> np.ndarray:
         """Position of each id, or a ValueError for the first one that is not there."""
         keys = as_list(ids)
@@ -71,18 +87,42 @@ class Axis:
         return found
 
 
+def _otherwise(key: Any) -> Any:
+    """7 for the text "7", "7" for the number, None for anything else."""
+    if isinstance(key, str):
+        return int(key) if key.removeprefix("-").isdecimal() else None
+    return str(key) if isinstance(key, int) else None
+
+
+def matrix_on(R: Any, there: tuple[Axis, Axis]) -> sparse.csr_array:
+    """The cells of ratings on given axes; a matrix must have their shape."""
+    shape = (len(there[0].ids), len(there[1].ids))
+    if sparse.issparse(R):
+        if R.shape != shape:
+            raise ValueError(
+                f"the ratings have shape {R.shape}, those of the training {shape}; "
+                "both must have the same axes"
+            )
+        return R.tocsr()
+    return _moved(read(R), *there)
+
+
 def align(ratings: Ratings, like: Ratings) -> Ratings:
     """The same ratings on the axes of others; those of unknown users and items are refused."""
     if same(ratings.users, like.users) and same(ratings.items, like.items):
         return ratings
-    users = Axis(like.users, "user").known(ratings.users)
-    items = Axis(like.items, "item").known(ratings.items)
-    cells = (users[ratings.rows], items[ratings.matrix.indices])
-    matrix = sparse.csr_array(
-        (ratings.matrix.data, cells), shape=(len(like.users), len(like.items)), dtype=np.float32
-    )
-    matrix.sort_indices()
+    matrix = _moved(ratings, Axis(like.users, "user"), Axis(like.items, "item"))
     return replace(ratings, users=like.users, items=like.items, matrix=matrix, time=None)
+
+
+def _moved(ratings: Ratings, users: Axis, items: Axis) -> sparse.csr_array:
+    """The cells of ratings on other axes."""
+    rows, columns = users.known(ratings.users), items.known(ratings.items)
+    cells = (rows[ratings.rows], columns[ratings.matrix.indices])
+    shape = (len(users.ids), len(items.ids))
+    matrix = sparse.csr_array((ratings.matrix.data, cells), shape=shape, dtype=np.float32)
+    matrix.sort_indices()
+    return matrix
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nanwise.data.ratings import Ratings, split_ratings
+from nanwise.estimators.recommend.axes import read
 from nanwise.estimators.recommender import Recommender
 from nanwise.train.plan import Plan
 
@@ -102,6 +103,10 @@ class NetRecommender(Recommender):
     def _build(self, plan: Plan | None, n_users: int, n_items: int) -> Any:
         net = self._network(n_users, n_items)
         return net.double() if plan is not None and plan.precision == "float64" else net
+
+    def default_plan(self, R: Any) -> Plan:
+        """What ``plan=None`` stands for with these ratings (as in ``fit``): a new Plan."""
+        return self._default_plan(read(R))
 
     def _default_plan(self, train: Ratings) -> Plan:
         """What ``plan=None`` stands for."""

@@ -34,7 +34,7 @@ SLOPE = Metric(
     "slope", "change of the mean prediction per 10 points more ratings known; or as named", False
 )
 
-SWEEP_SCALES = {**SCALES, "laptop": {**SCALES["laptop"], "runs": 3}}
+SWEEP_SCALES = {**SCALES, "laptop": {**SCALES["laptop"], "runs": {"ml_100k": 3, "ml_1m": 3}}}
 SWEEP_NOTES = (
     SPLITS,
     "AutoRec on user vectors with fixed λ; training stops on 5 % of the training ratings.",
@@ -123,7 +123,7 @@ FIGURE_6 = publish(
         ),
         columns=tuple(Heading(str(units), params={"hidden": units}) for units in UNITS),
         run=run_ratings,
-        scales={**SCALES, "laptop": {**SCALES["laptop"], "datasets": ["ml_100k"]}},
+        scales={**SCALES, "laptop": {**SCALES["laptop"], "runs": {"ml_100k": 5}}},
         params=PARAMS,
         protocol=PROTOCOL,
         notes=(

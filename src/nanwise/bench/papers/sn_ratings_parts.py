@@ -29,16 +29,16 @@ PARAMS: dict[str, Any] = {"hidden": 500, "penalty": FIND}
 _TINY = {"epochs": 4, "patience": 4}
 SCALES: dict[str, dict[str, Any]] = {
     "smoke": {
-        "runs": 2,
-        "datasets": ["ml_100k"],
+        "runs": {"ml_100k": 2},
+        "fine": True,
         "users": 80,
         "units": 8,
         "patient": 1,
         "plans": dict.fromkeys(CENTRES, _TINY),
     },
     "laptop": {
-        "runs": 5,
-        "datasets": ["ml_100k", "ml_1m"],
+        "runs": {"ml_100k": 5, "ml_1m": 3},
+        "fine": False,
         "users": None,
         "units": None,
         "patient": 2,
@@ -48,8 +48,8 @@ SCALES: dict[str, dict[str, Any]] = {
         },
     },
     "paper": {
-        "runs": 5,
-        "datasets": list(SETS.values()),
+        "runs": dict.fromkeys(SETS.values(), 5),
+        "fine": True,
         "users": None,
         "units": None,
         "patient": 10,
@@ -71,7 +71,8 @@ SPLITS = (
 TUNED = (
     "λ has one significant digit and is chosen on 5 % of the training ratings of run 0, once for "
     "every row and data set, starting from the same value with and without normalisation: 1, 2, 5, "
-    "10, … until both neighbours are worse, then all digits. Test ratings are not looked at."
+    "10, … until both neighbours are worse, then (not at scale laptop) all digits. Test ratings "
+    "are not looked at."
 )
 STOPPED = (
     "The number of epochs comes from 5 % of the training ratings of each run. AutoRec is then "

@@ -10,11 +10,12 @@ COARSE = (1, 2, 5)
 FINE = tuple(range(1, 10))
 
 
-def next_to_try(losses: Mapping[float, float], centre: float) -> list[float]:
+def next_to_try(losses: Mapping[float, float], centre: float, fine: bool = True) -> list[float]:
     """Numbers whose loss has to be known next; none when the search is over.
 
     Starting at ``centre``, whichever neighbour in 1, 2, 5, 10, 20, … is better is followed until
-    both neighbours are worse, and then the same among all numbers of one significant digit.
+    both neighbours are worse, and then, if ``fine``, the same among all numbers of one significant
+    digit.
     A tie ends a walk, so it also ends where the loss has become flat.
 
     Parameters
@@ -23,12 +24,13 @@ def next_to_try(losses: Mapping[float, float], centre: float) -> list[float]:
         What is known; infinite for what cannot be used.
     centre : float
         Where to start.
+    fine : bool, default=True
     """
     if not losses:
         return [centre, *neighbours(centre, COARSE)]
     if math.isinf(min(losses.values())):
         return []
-    for digits in (COARSE, FINE):
+    for digits in (COARSE, FINE) if fine else (COARSE,):
         around = neighbours(best_of(losses), digits)
         unknown = [value for value in around if value not in losses]
         if unknown:

@@ -20,10 +20,11 @@ _OF_THE_TABLE = ("centre", "tuned_with", "patient")
 
 @dataclass(frozen=True)
 class Search:
-    """The search for one penalty: what is known of it, and what has to be run to know more."""
+    """The search for one penalty: what is known, and its latest steps, still to be run if open."""
 
     losses: Mapping[float, float]
-    open: tuple[Case, ...] = ()
+    cases: tuple[Case, ...]
+    open: bool
 
     @property
     def best(self) -> float | None:
@@ -41,16 +42,16 @@ class RatingTable(PublishedTable):
     that search starts, ``tuned_with``, parameters that are others during the search, and
     ``patient``, whether to stop later.
 
-    A scale says how many ``runs`` there are, which ``datasets`` are run, on how many ``users``
-    (None: all) with at most how many hidden ``units`` (None: as published), single settings of the
-    training in ``plans``, by method, or by method and data set, and a factor of the patience of
-    rows that are ``patient``.
+    A scale says how many ``runs`` there are on each data set (others are not run), whether the
+    search ends with ``fine`` steps, on how many ``users`` (None: all) with at most how many hidden
+    ``units`` (None: as published), single settings of the training in ``plans``, by method, or by
+    method and data set, and a factor of the patience of rows that are ``patient``.
     """
 
     def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
         """As for every table, and whether the ratings are there and part of the scale."""
         dataset = row.dataset or column.dataset or ""
-        if dataset not in self.sizes(scale)["datasets"]:
+        if dataset not in self.sizes(scale)["runs"]:
             return f"{dataset} is not run at scale {scale!r}"
         return super().absent(row, column, scale) or not_there(dataset)
 
@@ -61,7 +62,7 @@ class RatingTable(PublishedTable):
             return cases
         found = self.search(row, column, scale, get)
         if found.best is None:
-            return list(found.open) or [_probe(cases[0], value) for value in found.losses]
+            return list(found.cases)
         return [_with_penalty(case, found.best) for case in cases]
 
     def cases(self, row: Heading, column: Heading, scale: str) -> list[Case]:
@@ -84,7 +85,7 @@ class RatingTable(PublishedTable):
                 fold=run,
                 seed=run,
             )
-            for run in range(sizes["runs"])
+            for run in range(sizes["runs"].get(dataset, 1))
         ]
 
     def search(self, row: Heading, column: Heading, scale: str, get: Get) -> Search:
@@ -94,16 +95,16 @@ class RatingTable(PublishedTable):
         if self.sizes(scale)["units"] is None:
             first = replace(first, params={**first.params, **asked.get("tuned_with", {})})
         losses: dict[float, float] = {}
-        while values := next_to_try(losses, centre):
-            cases = {value: _probe(first, value) for value in values}
-            records = {value: get(case) for value, case in cases.items()}
-            todo = tuple(cases[value] for value, found in records.items() if found is None)
-            if todo:
-                return Search(losses, todo)
-            for value, found in records.items():
+        cases: tuple[Case, ...] = ()
+        while values := next_to_try(losses, centre, self.sizes(scale)["fine"]):
+            cases = tuple(_probe(first, value) for value in values)
+            records = [get(case) for case in cases]
+            if None in records:
+                return Search(losses, cases, open=True)
+            for value, found in zip(values, records, strict=True):
                 loss = None if found is None else found.scores.get("valid_rmse")
                 losses[value] = math.inf if loss is None else loss
-        return Search(losses)
+        return Search(losses, cases, open=False)
 
     def remarks(self, row: Heading, column: Heading, scale: str, get: Get) -> list[str]:
         """The penalty that was chosen for a cell, beside those that were tried."""

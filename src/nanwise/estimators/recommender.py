@@ -175,7 +175,8 @@ class Recommender(BaseEstimator):
         check_is_fitted(self)
         matrix = axes.matrix_on(R, self._axes)
         other = type(self)(**self.get_params(deep=False))
-        vars(other).update({name: v for name, v in vars(self).items() if name.endswith("_")})
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            setattr(other, name, getattr(self, name))
         other.matrix_, other._warm = matrix, self._warm
         return other
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep, level_frequencies
+from nanwise.nets.levels import LevelDecoder, LevelEncoder, keep, level_frequencies, set_unit
 from nanwise.nets.ordinal import expected_rating, rating_cost
 from nanwise.nn.sparse import Rows
 
@@ -79,8 +79,21 @@ class CFNADENet(nn.Module):
         self.register_buffer("levels", torch.tensor(list(levels), dtype=torch.get_default_dtype()))
 
     def start_at(self, rows: Rows) -> None:
-        """Begin with the frequencies of the levels in each column."""
-        self.decoder.start_at(level_frequencies(rows, len(self.levels)))
+        """Begin with the frequencies of the levels in each column, shifted as the row is.
+
+        The first hidden unit starts as the mean deviation of the known ratings from the means of
+        their columns, and raises or lowers all ratings. With random weights alone, learning this
+        takes as long as all the rest.
+        """
+        frequency = level_frequencies(rows, len(self.levels))
+        self.decoder.start_at(frequency)
+        levels = self.levels.double()
+        deviation = levels - (frequency @ levels).unsqueeze(1)
+        spread = (frequency * deviation.square()).sum(1).mean().sqrt().clamp(min=1e-6)
+        encoder = self.encoder
+        known = encoder.width if encoder.normalize == "rate" else float(encoder.mean_count)
+        set_unit(encoder, deviation / spread / known)
+        set_unit(self.decoder, ((levels - levels.mean()) / spread).expand_as(deviation))
 
     def code(self, known: Rows) -> Tensor:
         """Hidden layer (N, hidden) of rows of known ratings."""

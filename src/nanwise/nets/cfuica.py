@@ -14,8 +14,6 @@ from nanwise.nn.sparse import Rows
 
 #: the smallest share of users, and of items, that is known or to predict in a step
 _LEAST = 0.2
-#: ratings, as all have them together, that every user and item starts with
-_PRIOR = 5.0
 #: added to probabilities inside the logarithms of the cost
 _FLOOR = 1e-4
 
@@ -104,8 +102,8 @@ class CFUIcANet(nn.Module):
         """Begin with the levels' frequencies of each item, times what is peculiar to each user."""
         n = len(self.levels)
         overall = torch.bincount(known.users.values, minlength=n).double() + 1
-        self.user_decoder.start_at(level_frequencies(known.users, n, _PRIOR))
-        peculiar = level_frequencies(known.items, n, _PRIOR) / (overall / overall.sum())
+        self.user_decoder.start_at(level_frequencies(known.users, n))
+        peculiar = level_frequencies(known.items, n) / (overall / overall.sum())
         self.item_decoder.start_at(peculiar)
 
     def codes(self, known: Both) -> tuple[Tensor, Tensor]:

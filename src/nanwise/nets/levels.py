@@ -27,7 +27,8 @@ NORMALIZE = (None, "sparsity", "rate", "batch", "layer")
 def keep(rows: Rows, kept: Tensor) -> Rows:
     """The cells where ``kept`` (nnz,) is True; all rows stay."""
     before = F.pad(kept.cumsum(0), (1, 0))
-    return Rows(rows.values[kept], rows.columns[kept], before[rows.offsets], rows.width)
+    cells = kept.nonzero().squeeze(1)
+    return Rows(rows.values[cells], rows.columns[cells], before[rows.offsets], rows.width)
 
 
 class LevelEncoder(nn.Module):
@@ -146,7 +147,7 @@ class LevelDecoder(nn.Module):
     def start_at(self, frequency: Tensor) -> None:
         """Set the bias so that a code of 0 gives the frequencies (width, levels), all above 0."""
         log = frequency.log()
-        self.bias.copy_(torch.diff(log, dim=1, prepend=0 * log[:, :1]) if self.shared else log)
+        self.bias.copy_(_unshared(log) if self.shared else log)
 
     def forward(self, code: Tensor, cells: Rows) -> Tensor:
         """Scores (nnz, levels) at the cells; their values are not read."""
@@ -172,7 +173,14 @@ class LevelDecoder(nn.Module):
         return scores.cumsum(-1) if self.shared else scores
 
 
-def level_frequencies(rows: Rows, levels: int, prior: float = 1.0) -> Tensor:
+@torch.no_grad()
+def set_unit(part: LevelEncoder | LevelDecoder, values: Tensor) -> None:
+    """Give the first hidden unit chosen weights (width, levels), as they act after any sharing."""
+    own = _unshared(values) if part.shared else values
+    part.weight[:, :, 0] = own.to(part.weight)
+
+
+def level_frequencies(rows: Rows, levels: int, prior: float = 5.0) -> Tensor:
     """How often each column has each level, (width, levels), all above 0, each row sums to 1.
 
     Every column starts from the frequencies over all columns, counted as ``prior`` ratings; these
@@ -184,6 +192,11 @@ def level_frequencies(rows: Rows, levels: int, prior: float = 1.0) -> Tensor:
     overall = counts.sum(0) + 1
     counts = counts + prior * overall / overall.sum()
     return counts / counts.sum(1, keepdim=True)
+
+
+def _unshared(values: Tensor) -> Tensor:
+    """What adds up to the values (width, levels) from level to level."""
+    return torch.diff(values, dim=1, prepend=torch.zeros_like(values[:, :1]))
 
 
 class _Cumulate(torch.autograd.Function):

@@ -226,9 +226,8 @@ def test_K_is_that_of_the_training(fitted, parts):
 def test_penalty_and_clip_reach_the_optimizer():
     model = models()["both"].set_params(penalty=3e-4)
     plan = model._loop_plan(BLOCKS, None, None)
-    # damped like the gradients
-    assert plan.weight_decay == pytest.approx(2 * 3e-4 * 1e-4)
-    assert plan.clip == pytest.approx(5e-4)
+    assert plan.weight_decay == pytest.approx(2 * 3e-4)
+    assert plan.clip == 5.0
     plan = models()["item"].set_params(penalty=0.01)._loop_plan(QUICK, None, None)
     assert plan.weight_decay == pytest.approx(0.02)
 

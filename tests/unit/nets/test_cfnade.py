@@ -188,12 +188,35 @@ def test_begins_with_the_frequencies_of_each_column(shared):
     assert torch.allclose(found, frequency[rows.columns])
 
 
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("normalize", ["sparsity", None, "rate"])
+def test_begins_with_the_shift_of_the_row(shared, normalize):
+    """One hidden unit is the mean deviation from the columns' means and shifts all levels."""
+    rows = some_rows(n=50, density=0.5)
+    settings = {"shared": shared, "normalize": normalize, "mean_count": 2.5}
+    net = CFNADENet(6, LEVELS, hidden=3, **settings).double()
+    net.start_at(rows)
+    for part in (net.encoder, net.decoder):
+        torch.nn.init.zeros_(part.weight[:, :, 1:])
+    frequency, levels = level_frequencies(rows, len(LEVELS)), torch.tensor(LEVELS)
+    means = frequency @ levels.double()
+    spread = ((levels - means[:, None]) ** 2 * frequency).sum(1).mean().sqrt()
+    away = (levels[rows.values] - means[rows.columns]) / spread
+    number = rows.spread(torch.arange(50))
+    shift = torch.zeros(50, dtype=torch.float64).index_add(0, number, away)
+    shift = torch.tanh(shift / (rows.counts().clamp(min=1) if normalize == "sparsity" else 2.5))
+    slope = (levels - levels.mean()) / spread
+    expected = frequency.log()[rows.columns] + shift[number, None] * slope
+    found = net.decoder(net.code(rows), rows)
+    assert torch.allclose(found.softmax(1), expected.softmax(1))
+
+
 def test_frequencies_follow_the_counts():
     rows = level_rows(sparse.csr_array(np.array([[4.0, 1.0], [4.0, 0.0], [0.5, 0.0]])), LEVELS)
     counts = torch.tensor([[1.0, 0, 0, 2], [0, 1, 0, 0]], dtype=torch.float64)
     overall = (counts.sum(0) + 1) / (counts.sum() + 4)
     expected = (counts + overall) / torch.tensor([[4.0], [2.0]], dtype=torch.float64)
-    assert torch.allclose(level_frequencies(rows, 4), expected)
+    assert torch.allclose(level_frequencies(rows, 4, prior=1.0), expected)
 
 
 def test_keep_drops_cells_and_no_rows():

@@ -31,7 +31,7 @@ _PROFILES = 500
     "ICML 2016; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
     when="Ratings with few levels, where the probability of each level is of interest. An epoch "
     "takes several times as long as AutoRec's.",
-    space={"penalty": [0.001, 0.002, 0.005, 0.01, 0.02], "normalize": ["sparsity", None]},
+    space={"penalty": [0.002, 0.003, 0.005, 0.007, 0.01], "normalize": ["sparsity", None]},
     tiny={"hidden": 8, "penalty": 0.001},
     sparse=True,
 )
@@ -52,9 +52,10 @@ class CFNADE(LevelRecommender):
     ordinal : float, default=1.0
         Share of the ordinal cost, for which a near miss is cheaper than a wide one; the rest is
         the negative log-likelihood.
-    shared : bool, default=False
+    shared : bool, default=True
         Whether levels share weights: a rating adds the vectors of all levels up to its own, and
-        the score of a level is a sum over those up to it.
+        the score of a level is a sum over those up to it. Published figures with Sparsity
+        Normalization are without; sharing is the more accurate.
     normalize : {"sparsity", None, "rate", "batch", "layer"}, default="sparsity"
         ``sparsity`` scales the sum of n vectors by ``(K / n) ** power``, ``rate`` by one over the
         share of ratings that is known. ``batch`` and ``layer`` normalise the hidden units.
@@ -62,13 +63,13 @@ class CFNADE(LevelRecommender):
         The number of ratings that is not scaled; "mean" is how many are known on average in
         training, about half of a row's ratings.
     power : float, default=1.0
-    penalty : float, default=0.002
+    penalty : float, default=0.005
         Factor of the sum of the squared weights, beside the mean cost of a row; biases are free.
         Takes the place of ``plan.weight_decay``.
     plan : Plan or None
-        How to train; ``batch`` counts rows. None stands for ``Plan(epochs=120, batch=512, lr=2e-3,
-        optimizer="adam", schedule="cosine", validation=0.05, patience=None)``: a falling rate
-        is there because the splits are drawn anew each epoch.
+        How to train; ``batch`` counts rows. None stands for ``Plan(epochs=60, batch=512, lr=4e-3,
+        optimizer="adam", schedule="cosine", beta2=0.99, validation=0.05, patience=None)``: a
+        falling rate is there because the splits are drawn anew each epoch.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.
@@ -95,7 +96,8 @@ class CFNADE(LevelRecommender):
 
     Notes
     -----
-    The output biases start at the logarithms of how often a column has each level.
+    The output biases start at the logarithms of how often a column has each level, and one hidden
+    unit as the mean deviation of the known ratings from the means of their columns.
 
     ``recommend_for`` with ``by="user"`` encodes the person's ratings. With ``by="item"`` there is
     no column for a new person: the person is taken for a combination of trained users (up to 500
@@ -111,11 +113,11 @@ class CFNADE(LevelRecommender):
         by: str = "item",
         hidden: int = 500,
         ordinal: float = 1.0,
-        shared: bool = False,
+        shared: bool = True,
         normalize: str | None = "sparsity",
         K: str | float = "mean",
         power: float = 1.0,
-        penalty: float = 0.002,
+        penalty: float = 0.005,
         plan: Plan | None = None,
         refit: bool = False,
         warm_start: bool = False,
@@ -148,7 +150,13 @@ class CFNADE(LevelRecommender):
 
     def _default_plan(self, train: Ratings) -> Plan:
         return Plan(
-            epochs=120, batch=512, lr=2e-3, optimizer="adam", validation=0.05, patience=None
+            epochs=60,
+            batch=512,
+            lr=4e-3,
+            optimizer="adam",
+            beta2=0.99,
+            validation=0.05,
+            patience=None,
         )
 
     def _oriented(self, matrix: sparse.csr_array) -> sparse.csr_array:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     paper="Du, Li, Zhu, Zhang: Collaborative Filtering with User-Item Co-Autoregressive Models, "
     "AAAI 2018; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
     when="Ratings with few levels, when users and items are both to be encoded. The slowest of the "
-    "three; its accuracy here has not been measured yet.",
+    "three, and the most accurate on MovieLens 100K.",
     space={"penalty": [6e-5, 1e-4, 5e-4], "normalize": ["sparsity", None]},
     tiny={"hidden": 8, "steps": 2},
     sparse=True,
@@ -64,8 +64,8 @@ class CFUIcA(LevelRecommender):
     steps : int, default=12
         Steps that make an epoch; ``plan.batch`` is not used.
     plan : Plan or None
-        How to train. None stands for ``Plan(epochs=500, lr=1e-3, optimizer="adam", schedule=None,
-        validation=0.05, patience=50, clip=5.0, eps=1e-4)``.
+        How to train. None stands for ``Plan(epochs=40, lr=2e-3, optimizer="adam",
+        schedule="cosine", validation=0.05, patience=None, clip=5.0, eps=1e-4)``.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.
@@ -148,11 +148,11 @@ class CFUIcA(LevelRecommender):
 
     def _default_plan(self, train: Ratings) -> Plan:
         return Plan(
-            epochs=500,
+            epochs=40,
+            lr=2e-3,
             optimizer="adam",
-            schedule=None,
             validation=0.05,
-            patience=50,
+            patience=None,
             clip=5.0,
             eps=1e-4,
         )

@@ -18,7 +18,7 @@ from nanwise.bench.papers import table as papers
 from nanwise.bench.papers.sn_ratings_parts import SCALES, printed
 from nanwise.bench.papers.sn_ratings_run import parts_of, run_ratings
 from nanwise.bench.papers.sn_ratings_search import COARSE, FINE, best_of, neighbours, next_to_try
-from nanwise.bench.papers.sn_ratings_sweep import _point, _targets, run_sweep
+from nanwise.bench.papers.sn_ratings_sweep import _choose, _point, _targets, run_sweep
 from nanwise.bench.papers.sn_ratings_table import FIND
 from nanwise.bench.papers.table import Heading, find_table, tables
 from nanwise.bench.recommend import check_params
@@ -352,7 +352,7 @@ def test_a_run_is_scored_on_the_test_ratings_of_its_split(loaded):
     found = run_ratings(small(fold=1))
     train, test = split_ratings(loaded, 0.1, random_state=1)
     model = check_params("autorec", {**small().params}).set_params(random_state=1)
-    model.set_params(plan=model._default_plan(train).set_params(epochs=5, lr=0.01)).fit(train)
+    model.set_params(plan=model.default_plan(train).set_params(epochs=5, lr=0.01)).fit(train)
     assert found.error is None
     assert found.scores["rmse"] == pytest.approx(-model.score(test), rel=1e-6)
     best = min(epoch["valid_loss"] for epoch in model.history_)
@@ -392,18 +392,19 @@ def test_what_a_run_cannot_do_is_its_result(loaded):
 
 
 class Sum:
-    """Predicts the sum of what is known of a person, for every item."""
+    """Predicts the sum of what is known of a user, whatever the item."""
 
-    def __init__(self, ratings):
-        self.scale_ = replace(ratings.scale, smallest=-1e9, largest=1e9)
+    def seeing(self, seen):
+        self.sums = seen.sum(axis=1)
+        return self
 
-    def _scores_for(self, rows):
-        return np.tile(rows.sum(axis=1)[:, None], (1, rows.shape[1]))
+    def predict_matrix_at(self, cells):
+        return np.repeat(self.sums, np.diff(cells.indptr))
 
 
 def test_a_point_is_predicted_from_random_parts_of_what_is_known(ratings):
     train, test = split_ratings(ratings, 0.1, random_state=0)
-    point = _point(Sum(train), train, test, np.random.default_rng(0))
+    point = _point(Sum(), train, test, np.random.default_rng(0))
     counts = np.diff(train.matrix.indptr)
     user = np.flatnonzero(counts == point["known"][-1])
     totals = train.matrix.sum(axis=1)[user]
@@ -417,6 +418,18 @@ def test_a_point_is_predicted_from_random_parts_of_what_is_known(ratings):
 
 def _bounds(line):
     return line["low"], line["mean"], line["high"]
+
+
+def test_a_point_seen_whole_is_predicted_as_in_the_test(loaded):
+    train, test = parts_of(small())
+    model = check_params("autorec", small().params).set_params(random_state=0).fit(train)
+    rng = np.random.default_rng(3)
+    user, item = _choose(train, test, np.random.default_rng(3))
+    point = _point(model, train, test, rng)
+    assert point["known"][-1] == np.diff(train.matrix.indptr)[user]
+    expected = model.predict([train.users[user]], [train.items[item]])
+    assert point["mean"][-1] == pytest.approx(expected[0], rel=1e-6)
+    assert point["low"][0] < point["high"][0]
 
 
 def test_mean_test_rating_by_how_much_is_known():

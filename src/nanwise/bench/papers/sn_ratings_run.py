@@ -60,7 +60,7 @@ def recommender(case: Case, train: Ratings) -> Any:
 
     plan = dict(case.params.get("plan") or {})
     model = check_params(case.method, case.params).set_params(random_state=case.seed)
-    return model.set_params(plan=model._default_plan(train).set_params(**plan))
+    return model.set_params(plan=model.default_plan(train).set_params(**plan))
 
 
 def validated(model: Any) -> dict[str, float | None]:

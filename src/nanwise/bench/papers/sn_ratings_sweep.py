@@ -60,24 +60,45 @@ def _point(
     model: Any, train: Ratings, test: Ratings, rng: np.random.Generator
 ) -> dict[str, list[float]]:
     """A test rating drawn at random, predicted from random parts of its user's ratings."""
-    counts = np.diff(train.matrix.indptr)
-    many = np.flatnonzero(counts[test.rows] >= min(KNOWN, counts[test.rows].max()))
-    place = rng.choice(many)
-    user, item = test.rows[place], test.matrix.indices[place]
+    user, item = _choose(train, test, rng)
     known = train.matrix[[user]]
     levels = np.unique(np.rint(np.linspace(1 / LEVELS, 1, LEVELS) * known.nnz).astype(int))
     levels = levels[levels > 0]
-    rows = sparse.vstack([_some_of(known, n, rng) for n in levels for _ in range(DRAWS)], "csr")
-    scores = model._scores_for(sparse.csr_array(rows))[:, item]
-    drawn = np.clip(scores, model.scale_.smallest, model.scale_.largest).reshape(len(levels), DRAWS)
+    kept = [rng.choice(known.nnz, n, replace=False) for n in levels for _ in range(DRAWS)]
+    drawn = _predict_from(model, train, known, kept, item).reshape(len(levels), DRAWS)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=1)
     parts = {"known": levels, "mean": drawn.mean(axis=1), "low": low, "high": high}
     return {name: part.tolist() for name, part in parts.items()}
 
 
-def _some_of(known: sparse.csr_array, n: int, rng: np.random.Generator) -> sparse.csr_array:
-    kept = np.sort(rng.choice(known.nnz, n, replace=False))
-    return sparse.csr_array((known.data[kept], known.indices[kept], [0, n]), shape=known.shape)
+def _choose(train: Ratings, test: Ratings, rng: np.random.Generator) -> tuple[int, int]:
+    """User and item of a test rating: of one of the users with many ratings, no item without."""
+    counts = np.diff(train.matrix.indptr)[test.rows]
+    warm = np.bincount(train.matrix.indices, minlength=len(train.items))[test.matrix.indices] > 0
+    least = min(KNOWN, counts[warm].max())
+    place = rng.choice(np.flatnonzero(warm & (counts >= least)))
+    return int(test.rows[place]), int(test.matrix.indices[place])
+
+
+def _predict_from(
+    model: Any, train: Ratings, known: sparse.csr_array, kept: list[np.ndarray], item: int
+) -> np.ndarray:
+    """Predictions of one item from several parts of the known ratings.
+
+    What a network says of a user depends on the user's ratings alone, so each part takes the place
+    of another user: some hundred parts are predicted at once.
+    """
+    places = np.flatnonzero(np.diff(train.matrix.indptr))
+    found = []
+    for start in range(0, len(kept), len(places)):
+        parts = kept[start : start + len(places)]
+        rows, cells = places[: len(parts)], np.concatenate(parts)
+        at = np.repeat(rows, [len(part) for part in parts]), known.indices[cells]
+        seen = sparse.csr_array((known.data[cells], at), shape=train.matrix.shape)
+        asked = (np.ones(len(rows)), (rows, np.full(len(rows), item)))
+        asked_cells = sparse.csr_array(asked, shape=train.matrix.shape)
+        found.append(model.seeing(seen).predict_matrix_at(asked_cells))
+    return np.concatenate(found)
 
 
 def _targets(train: Ratings, test: Ratings) -> dict[str, list[float]]:

@@ -31,7 +31,7 @@ SCALES: dict[str, dict[str, Any]] = {
     "smoke": {
         "runs": {"ml_100k": 2},
         "fine": True,
-        "users": 80,
+        "users": 40,
         "units": 8,
         "patient": 1,
         "plans": dict.fromkeys(CENTRES, _TINY),

@@ -84,7 +84,9 @@ class AutoRecNet(nn.Module):
 
     def hidden(self, pattern: Pattern, inputs: Tensor) -> Tensor:
         """Hidden units of rows (N, hidden); ``inputs`` are the values at the observed cells."""
-        return self.norm(sparse_mm(pattern, inputs, self.encode) + self.hidden_bias).sigmoid()
+        # in place: nobody needs the numbers before the sigmoid, and there are rows × hidden of them
+        sums = sparse_mm(pattern, inputs, self.encode).add_(self.hidden_bias)
+        return self.norm(sums).sigmoid_()
 
     def forward(self, pattern: Pattern, inputs: Tensor, asked: Pattern) -> Tensor:
         """Answers at the cells ``asked`` of the same rows."""

@@ -174,7 +174,10 @@ def _multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
     slab = _SLAB // dense.element_size()
     if dense.is_cuda or dense.shape[1] <= slab or pattern.nnz < _READS * (rows + width):
         return _bags(pattern, values, dense)
-    return torch.cat([_bags(pattern, values, part) for part in dense.split(slab, dim=1)], dim=1)
+    out = dense.new_empty(rows, dense.shape[1])
+    for into, part in zip(out.split(slab, dim=1), dense.split(slab, dim=1), strict=True):
+        into.copy_(_bags(pattern, values, part))
+    return out
 
 
 def _bags(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:

@@ -25,8 +25,8 @@ from nanwise.train.plan import Plan
 
 #: with more ratings than this the network is not trained once more without its normalisation
 CONTRAST_RATINGS = 200_000
-#: ratings that are learnt from between two checkpoints, some ten seconds of work, and most epochs
-CHECKPOINT_RATINGS, CHECKPOINT_EPOCHS = 20_000_000, 100
+#: ratings learnt from between two checkpoints, some minutes of work at most, and most epochs
+CHECKPOINT_RATINGS, CHECKPOINT_EPOCHS = 100_000_000, 100
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ class FilledAutoRec(AutoRec):
         others.
     centred : bool, default=True
         Hand deviations from the column means (medians) to the network. ``W · centre`` is the same
-        for all rows, so ``μ`` makes up for it: what is minimised has the same minimum, but the step
-        sizes of the optimizer fit the rows. False: the filled ratings themselves.
+        for all rows, so ``μ`` makes up for it: the minimum is the same, and it is reached far
+        sooner. False: the filled ratings themselves.
     by, hidden, penalty, plan, refit, warm_start, cold, device, random_state
         See :class:`nanwise.AutoRec`.
 
@@ -107,7 +107,7 @@ class FilledAutoRec(AutoRec):
         centred: bool = True,
         by: str = "item",
         hidden: int = 500,
-        penalty: float | tuple[float, float] = 50.0,
+        penalty: float | tuple[float, float] = 100.0,
         plan: Plan | None = None,
         refit: bool = False,
         warm_start: bool = False,

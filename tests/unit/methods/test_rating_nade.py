@@ -34,11 +34,11 @@ def two_tastes(n_users=80, n_items=50, density=0.4, levels=HALVES, seed=0):
 
 
 def models():
-    nade = {"hidden": 12, "penalty": 1e-3, "random_state": 0}
+    nade = {"hidden": 12, "penalty": 0.05, "random_state": 0}
     return {
         "item": CFNADE(plan=clone(QUICK), **nade),
         "user": CFNADE(by="user", plan=clone(QUICK), **nade),
-        "both": CFUIcA(hidden=12, penalty=1e-4, steps=4, plan=clone(BLOCKS), random_state=0),
+        "both": CFUIcA(hidden=12, penalty=0.1, steps=4, plan=clone(BLOCKS), random_state=0),
     }
 
 
@@ -223,13 +223,22 @@ def test_K_is_that_of_the_training(fitted, parts):
     assert own.K_ == 7.0
 
 
-def test_penalty_and_clip_reach_the_optimizer():
-    model = models()["both"].set_params(penalty=3e-4)
-    plan = model._loop_plan(BLOCKS, None, None)
-    assert plan.weight_decay == pytest.approx(2 * 3e-4)
+def test_penalty_and_clip_reach_the_optimizer(parts):
+    """The loss is a mean, so its penalty is that of the sum, divided."""
+    train = parts[0]
+    model = models()["both"].set_params(penalty=0.3)
+    plan = model._loop_plan(BLOCKS, train, None)
+    assert plan.weight_decay == pytest.approx(2 * 0.3 / len(train))
     assert plan.clip == 5.0
-    plan = models()["item"].set_params(penalty=0.01)._loop_plan(QUICK, None, None)
-    assert plan.weight_decay == pytest.approx(0.02)
+    model = models()["item"].set_params(penalty=0.01)
+    plan = model._loop_plan(QUICK, train, range(50))
+    assert plan.weight_decay == pytest.approx(2 * 0.01 / 50)
+
+
+@pytest.mark.parametrize(("n_users", "batch"), [(1, 1), (80, 10), (81, 11), (9000, 512)])
+def test_an_epoch_has_enough_steps(n_users, batch):
+    train = from_csr(sparse.csr_array(np.tile([[1.0, 0.0], [4.0, 2.0]], (n_users, 1))[:n_users]))
+    assert CFNADE(by="user")._default_plan(train).batch == batch
 
 
 def test_registered():

@@ -57,11 +57,14 @@ class LevelRecommender(NetRecommender):
             )
         self.levels_ = list(train.scale.levels)
 
-    def _decayed(self, plan: Plan) -> Plan:
-        """The plan with the penalty as weight decay: that of Adam is the penalty's gradient."""
+    def _decayed(self, plan: Plan, count: int) -> Plan:
+        """The plan with the penalty as weight decay: that of Adam is the penalty's gradient.
+
+        ``count`` is how many costs the loss is the mean of, when it sees all of them.
+        """
         return clone(plan).set_params(
             optimizer="adam" if plan.optimizer == "adamw" else plan.optimizer,
-            weight_decay=2 * self.penalty,
+            weight_decay=2 * self.penalty / count,
         )
 
     def _rows_of(self, matrix: sparse.csr_array) -> Any:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: users of the training whose predictions stand for all when a new person has no column
 _PROFILES = 500
+#: steps of an epoch, and the largest number of rows in one
+_STEPS, _LARGEST = 8, 512
 
 
 @method(
@@ -31,8 +33,8 @@ _PROFILES = 500
     "ICML 2016; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
     when="Ratings with few levels, where the probability of each level is of interest. An epoch "
     "takes several times as long as AutoRec's.",
-    space={"penalty": [0.002, 0.003, 0.005, 0.007, 0.01], "normalize": ["sparsity", None]},
-    tiny={"hidden": 8, "penalty": 0.001},
+    space={"penalty": [5.0, 10.0, 20.0], "normalize": ["sparsity", None]},
+    tiny={"hidden": 8, "penalty": 0.1},
     sparse=True,
 )
 class CFNADE(LevelRecommender):
@@ -63,13 +65,15 @@ class CFNADE(LevelRecommender):
         The number of ratings that is not scaled; "mean" is how many are known on average in
         training, about half of a row's ratings.
     power : float, default=1.0
-    penalty : float, default=0.005
-        Factor of the sum of the squared weights, beside the mean cost of a row; biases are free.
-        Takes the place of ``plan.weight_decay``.
+    penalty : float, default=10.0
+        Factor of the sum of the squared weights, beside the sum of the costs of all rows; biases
+        are free. Takes the place of ``plan.weight_decay``. Beside the mean cost of a row, as
+        published, the same is written as penalty / number of rows.
     plan : Plan or None
-        How to train; ``batch`` counts rows. None stands for ``Plan(epochs=60, batch=512, lr=4e-3,
-        optimizer="adam", schedule="cosine", beta2=0.99, validation=0.05, patience=None)``: a
-        falling rate is there because the splits are drawn anew each epoch.
+        How to train; ``batch`` counts rows. None stands for ``Plan(epochs=60, lr=2e-3,
+        optimizer="adam", schedule="cosine", beta2=0.99, validation=0.05, patience=None)`` with
+        an eighth of the rows per step, at most 512; ``lr=1e-3`` where the vectors of a row are
+        summed without being scaled. The rate falls because the splits are drawn anew each epoch.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.
@@ -117,7 +121,7 @@ class CFNADE(LevelRecommender):
         normalize: str | None = "sparsity",
         K: str | float = "mean",
         power: float = 1.0,
-        penalty: float = 0.005,
+        penalty: float = 10.0,
         plan: Plan | None = None,
         refit: bool = False,
         warm_start: bool = False,
@@ -149,10 +153,12 @@ class CFNADE(LevelRecommender):
             number("K", self.K, above=0.0)
 
     def _default_plan(self, train: Ratings) -> Plan:
+        rows = np.diff(self._oriented(train.matrix).indptr)
         return Plan(
             epochs=60,
-            batch=512,
-            lr=4e-3,
+            batch=min(-(-np.count_nonzero(rows) // _STEPS), _LARGEST),
+            # a step moves all vectors of a row the same way, and their sum as often as there are
+            lr=1e-3 if self.normalize in (None, "rate") else 2e-3,
             optimizer="adam",
             beta2=0.99,
             validation=0.05,
@@ -203,7 +209,7 @@ class CFNADE(LevelRecommender):
         return source, LevelSource(self._rows_of(matrix[there]), self._rows_of(asked[there]))
 
     def _loop_plan(self, plan: Plan, train: Ratings, source: Any) -> Plan:
-        return self._decayed(plan)
+        return self._decayed(plan, len(source))
 
     def _sides(self) -> dict[str, str]:
         column = "user" if self.by == "item" else "item"

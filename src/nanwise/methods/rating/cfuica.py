@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "AAAI 2018; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
     when="Ratings with few levels, when users and items are both to be encoded. The slowest of the "
     "three, and the most accurate on MovieLens 100K.",
-    space={"penalty": [6e-5, 1e-4, 5e-4], "normalize": ["sparsity", None]},
+    space={"penalty": [20.0, 50.0, 100.0], "normalize": ["sparsity", None]},
     tiny={"hidden": 8, "steps": 2},
     sparse=True,
 )
@@ -56,9 +56,10 @@ class CFUIcA(LevelRecommender):
         The numbers of a user's and of an item's ratings that are not scaled; "mean" is how many
         are left on average in training, about half of them.
     power : float, default=1.0
-    penalty : float, default=5e-4
-        Factor of the sum of the squared weights, beside the mean cost of a rating; biases are
-        free. Takes the place of ``plan.weight_decay``.
+    penalty : float, default=50.0
+        Factor of the sum of the squared weights, beside the sum of the costs of all ratings; biases
+        are free. Takes the place of ``plan.weight_decay``. Beside the mean cost of a rating, as
+        published, the same is written as penalty / number of ratings.
     block : int, default=1000
         Largest number of users, and of items, whose ratings one step predicts.
     steps : int, default=12
@@ -107,7 +108,7 @@ class CFUIcA(LevelRecommender):
         normalize: str | None = "sparsity",
         K: str | tuple[float, float] = "mean",
         power: float = 1.0,
-        penalty: float = 5e-4,
+        penalty: float = 50.0,
         block: int = 1000,
         steps: int = 12,
         plan: Plan | None = None,
@@ -210,7 +211,7 @@ class CFUIcA(LevelRecommender):
     def _loop_plan(self, plan: Plan, train: Ratings, source: Any) -> Plan:
         from nanwise.estimators.recommend.sources import world_size
 
-        return self._decayed(plan).set_params(batch=world_size())
+        return self._decayed(plan, len(train)).set_params(batch=world_size())
 
     def _sides(self) -> dict[str, str]:
         names = ("encoder.weight", "decoder.weight", "decoder.bias")

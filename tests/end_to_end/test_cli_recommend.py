@@ -330,18 +330,18 @@ def test_a_full_disk_leaves_the_older_lists(good, tmp_path, monkeypatch):
 # -- how files are written ------------------------------------------------------------------------
 
 
-ROWS = "user,item,rating\n" + "".join(f"{k % 9},{k % 7},{k % 5 + 1}\n" for k in range(40))
+TABLE = "user,item,rating\n" + "".join(f"{k % 9},{k % 7},{k % 5 + 1}\n" for k in range(40))
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (ROWS + "1,99,five\n", ["line 42", "'five' is not a number", "with --columns"]),
-        (ROWS + "1,99,\n", ["line 42", "the rating is missing; --missing drop drops such rows"]),
+        (TABLE + "1,99,five\n", ["line 42", "'five' is not a number", "with --columns"]),
+        (TABLE + "1,99,\n", ["line 42", "the rating is missing; --missing drop drops such rows"]),
         ("a,b,c\n1,2,3\n", ["'a', 'b', 'c'", "with --columns user,item,rating"]),
-        (ROWS.replace(",", "~"), ["'user~item~rating'", "with --sep"]),
-        (ROWS.encode("utf-16"), ["is written in UTF-16; read it with --encoding utf-16"]),
-        (ROWS.replace("1,", "Jörg,").encode("latin-1"), ["not UTF-8", "--encoding latin-1"]),
+        (TABLE.replace(",", "~"), ["'user~item~rating'", "with --sep"]),
+        (TABLE.encode("utf-16"), ["is written in UTF-16; read it with --encoding utf-16"]),
+        (TABLE.replace("1,", "Jörg,").encode("latin-1"), ["not UTF-8", "--encoding latin-1"]),
     ],
     ids=["text", "gap", "names", "delimiter", "utf-16", "latin-1"],
 )
@@ -354,9 +354,9 @@ def test_what_to_do_is_said_in_options(content, words, tmp_path):
 @pytest.mark.parametrize(
     ("content", "option"),
     [
-        (ROWS.replace(",", "~"), ("--sep", "~")),
-        (ROWS.encode("utf-16"), ("--encoding", "utf-16")),
-        (ROWS.replace("\n1,", "\nJörg,").encode("latin-1"), ("--encoding", "latin-1")),
+        (TABLE.replace(",", "~"), ("--sep", "~")),
+        (TABLE.encode("utf-16"), ("--encoding", "utf-16")),
+        (TABLE.replace("\n1,", "\nJörg,").encode("latin-1"), ("--encoding", "latin-1")),
     ],
     ids=["delimiter", "utf-16", "latin-1"],
 )
@@ -371,7 +371,7 @@ def test_other_delimiters_and_encodings(content, option, tmp_path):
 
 
 def test_an_unknown_encoding(text, tmp_path):
-    refused(quick(text(ROWS), tmp_path, "--encoding", "latin-99"), "no encoding is called")
+    refused(quick(text(TABLE), tmp_path, "--encoding", "latin-99"), "no encoding is called")
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "user,item,rating\n", "user,item,rating"])
@@ -380,7 +380,7 @@ def test_nothing_in_the_file(content, text, tmp_path):
 
 
 def test_a_row_without_user_is_not_told_its_rating(text, tmp_path):
-    result = quick(text(ROWS + ",3,4\n"), tmp_path)
+    result = quick(text(TABLE + ",3,4\n"), tmp_path)
     refused(result, "line 42: the user is missing")
     assert "got" not in result.stderr
 

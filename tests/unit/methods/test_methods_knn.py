@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.impute import KNNImputer
 
+from nanwise.estimators.impute_core.neighbours import Donors
 from nanwise.methods.table.knn import KNN
 from nanwise.missing import observe
 from nanwise.testing.treatments import rows_with_gaps
@@ -61,3 +62,19 @@ def test_donors_are_capped_by_seed():
 def test_bad_k():
     with pytest.raises(ValueError, match="k must be"):
         KNN(k=0).fit(*rows_with_gaps())
+
+
+@pytest.mark.parametrize("k", [1, 3, 2.5])
+def test_few_values_give_the_answer_of_the_full_search(k, monkeypatch):
+    rng = np.random.default_rng(0)
+    observed = rng.random((40, 30)) < 0.15
+    values = np.where(observed, rng.integers(1, 6, observed.shape), 0.0)
+    weight = rng.integers(1, 3, 40).astype(float)
+    sparse_way = Donors(values, observed, weight)
+    monkeypatch.setattr("nanwise.estimators.impute_core.neighbours._SPARSE", 0.0)
+    full_way = Donors(values, observed, weight)
+    assert sparse_way._cells is not None
+    assert full_way._cells is None
+    for row, there in zip(values, observed, strict=True):
+        expected = full_way.estimate(row, there, k)
+        np.testing.assert_allclose(sparse_way.estimate(row, there, k), expected, rtol=1e-12)

@@ -9,7 +9,10 @@ row is the same to the last bit whatever other rows are passed.
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
+#: donors with a smaller share of values are searched through their values only
+_SPARSE = 0.25
 #: nearest donors looked at before the whole order is worked out, per neighbour wanted
 _HEADROOM = 8
 
@@ -30,6 +33,8 @@ class Donors:
         self._columns = np.ascontiguousarray(values.T)
         self._there = np.ascontiguousarray(observed.T, dtype=np.float64)
         self._whole: np.ndarray = np.asarray(observed.all(axis=0))
+        few = observed.size > 0 and float(observed.mean()) < _SPARSE
+        self._cells = sparse.csr_array(observed) if few else None
 
     def distances(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Squared distance of one row to each donor, per common coordinate.
@@ -54,6 +59,8 @@ class Donors:
         distances go by the order of the donors.
         """
         distance, gaps = self.distances(x, observed), np.flatnonzero(~observed)
+        if self._cells is not None:
+            return self._lend_cells(self._cells, distance, k)[gaps]
         wanted = int(_HEADROOM * k)
         if wanted < len(distance):
             near = np.flatnonzero(distance <= np.partition(distance, wanted)[wanted])
@@ -61,6 +68,25 @@ class Donors:
             if enough:
                 return lent
         return self._lend(np.arange(len(distance)), distance, gaps, k)[0]
+
+    def _lend_cells(self, cells: sparse.csr_array, distance: np.ndarray, k: float) -> np.ndarray:
+        """Mean of the k nearest donors for every column, by going through observed cells only."""
+        order = np.argsort(distance, kind="stable")[: int(np.isfinite(distance).sum())]
+        counts = np.diff(cells.indptr)[order]
+        first = np.cumsum(counts) - counts
+        places = np.repeat(cells.indptr[order] - first, counts) + np.arange(counts.sum())
+        columns, donors = cells.indices[places], np.repeat(order, counts)
+        # stable: within a column, from the nearest donor to the farthest
+        by_column = np.argsort(columns.astype(np.min_scalar_type(cells.shape[1])), kind="stable")
+        columns, donors = columns[by_column], donors[by_column]
+        weight = self.weight[donors]
+        reached = np.cumsum(weight) - weight
+        start = np.searchsorted(columns, np.arange(cells.shape[1]))
+        before = reached - np.append(reached, 0.0)[start][columns]
+        share = np.clip(k - before, 0.0, weight)
+        total = np.bincount(columns, share, minlength=cells.shape[1])
+        summed = np.bincount(columns, share * self.values[donors, columns], cells.shape[1])
+        return np.where(total > 0, summed / np.where(total > 0, total, 1.0), np.nan)
 
     def _lend(
         self, near: np.ndarray, distance: np.ndarray, gaps: np.ndarray, k: float

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-# By its public name: this is AutoRec with another treatment of the gaps, not one more model.
-from nanwise import AutoRec
 from nanwise.data.ratings import Ratings
 from nanwise.estimators.recommend.filling import (
     CHAINED_COLUMNS,
@@ -19,6 +17,7 @@ from nanwise.estimators.recommend.filling import (
     rows_of_block,
 )
 from nanwise.estimators.wrapped import resolve
+from nanwise.methods.rating.autorec import AutoRec
 from nanwise.registry import method
 from nanwise.train.checks import whole
 from nanwise.train.plan import Plan

@@ -15,7 +15,7 @@ from nanwise.bench import reproduce as reproducing
 from nanwise.bench.case import Case
 from nanwise.bench.papers import sn_ratings_run as protocol
 from nanwise.bench.papers import table as papers
-from nanwise.bench.papers.sn_ratings_parts import SCALES, printed
+from nanwise.bench.papers.sn_ratings_parts import CENTRES, SCALES, printed
 from nanwise.bench.papers.sn_ratings_run import parts_of, run_ratings
 from nanwise.bench.papers.sn_ratings_search import COARSE, FINE, best_of, neighbours, next_to_try
 from nanwise.bench.papers.sn_ratings_sweep import _choose, _point, _targets, run_sweep
@@ -26,6 +26,7 @@ from nanwise.bench.reproduce import reproduce
 from nanwise.bench.run import Measured, record
 from nanwise.data.ratings import Ratings, split_ratings, synthetic_ratings
 from nanwise.errors import DataError
+from nanwise.registry import find
 
 IDS = (
     *(f"sn/{name}" for name in ("table1", "table2", "table4", "table7", "fig1a", "fig6", "fig9")),
@@ -315,6 +316,12 @@ def test_the_penalty_of_fig6_is_found_at_one_width():
     assert [table.cases(row, c, "laptop")[0].params["hidden"] for c in table.columns] == [
         400, 500, 600, 700, 800, 900, 1000
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", CENTRES)
+def test_the_search_starts_where_the_method_says_that_it_may_lie(method):
+    space = find(method, kind="recommender").space["penalty"]
+    assert min(space) <= CENTRES[method] <= max(space)
 
 
 def test_rows_that_stop_later():

@@ -79,6 +79,8 @@ TABLE_1 = publish(
             "the variation between splits (±0.02 on 100K); ours do. The table of the draft "
             "(draft/table1) has random splits.",
             EXCHANGED,
+            "λ of CF-NADE and CF-UIcA stands beside the sum of the costs, as that of AutoRec; in "
+            "their papers beside a mean, and is smaller by the number of rows or of ratings.",
         ),
         **COMMON,
     )

@@ -207,5 +207,5 @@ def _reproduce(facts: dict[str, Any]) -> list[str]:
     text = (
         f"{good} of {len(done)} measured figures are within or better than the published interval"
     )
-    open_ = len(verdicts) - len(done)
+    open_ = verdicts.count("not measured")
     return [text + (f"; {open_} were not measured." if open_ else ".")]

@@ -156,7 +156,7 @@ class CFNADE(LevelRecommender):
         rows = np.diff(self._oriented(train.matrix).indptr)
         return Plan(
             epochs=60,
-            batch=min(-(-np.count_nonzero(rows) // _STEPS), _LARGEST),
+            batch=min(-(-int(np.count_nonzero(rows)) // _STEPS), _LARGEST),
             # a step moves all vectors of a row the same way, and their sum as often as there are
             lr=1e-3 if self.normalize in (None, "rate") else 2e-3,
             optimizer="adam",

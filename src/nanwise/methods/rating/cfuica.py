@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "AAAI 2018; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
     when="Ratings with few levels, when users and items are both to be encoded. The slowest of the "
     "three, and the most accurate on MovieLens 100K.",
-    space={"penalty": [20.0, 50.0, 100.0], "normalize": ["sparsity", None]},
+    space={"penalty": [10.0, 20.0, 30.0, 50.0], "normalize": ["sparsity", None]},
     tiny={"hidden": 8, "steps": 2},
     sparse=True,
 )
@@ -55,8 +55,11 @@ class CFUIcA(LevelRecommender):
     K : "mean" or pair of float, default="mean"
         The numbers of a user's and of an item's ratings that are not scaled; "mean" is how many
         are left on average in training, about half of them.
-    power : float, default=1.0
-    penalty : float, default=50.0
+    power : float, default=0.5
+        1, as published, makes codes independent of how many ratings there are; 0.5 leaves more
+        weight to many ratings than to few and is more accurate (MovieLens 100K: RMSE 0.879 against
+        0.883, and 0.882 without normalisation; one split).
+    penalty : float, default=30.0
         Factor of the sum of the squared weights, beside the sum of the costs of all ratings; biases
         are free. Takes the place of ``plan.weight_decay``. Beside the mean cost of a rating, as
         published, the same is written as penalty / number of ratings.
@@ -107,8 +110,8 @@ class CFUIcA(LevelRecommender):
         shared: bool = True,
         normalize: str | None = "sparsity",
         K: str | tuple[float, float] = "mean",
-        power: float = 1.0,
-        penalty: float = 50.0,
+        power: float = 0.5,
+        penalty: float = 30.0,
         block: int = 1000,
         steps: int = 12,
         plan: Plan | None = None,

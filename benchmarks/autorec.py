@@ -12,7 +12,8 @@ The sides alternate round by round; the ratio is the median of those of the roun
 batches of a dense epoch on ``10m-like`` only ``--share`` run, and count for all. A dense batch is
 made from its sparse rows inside the clock: 69,878 x 10,677 numbers would take 3 GB.
 
-Memory is ``ru_maxrss`` of a process of its own for each side, which takes the sparse ratings from a
+Memory is the largest resident size (``VmHWM``; ``ru_maxrss`` would begin with that of the process
+that starts this one) of a process of its own for each side, which takes the sparse ratings from a
 binary file and trains ``--epochs`` epochs (``10m-like``: 1), with glibc as it comes. Imports are
 counted after both sides have trained on a few ratings, since the first optimizer and the first fit
 import more.
@@ -24,7 +25,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -205,7 +205,8 @@ def peak(options: argparse.Namespace) -> str:
 
 
 def _gib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**20
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,11 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for title, users in (("users grow with ratings", None), (f"{USERS:,} users", USERS)):
         sets = [made(n, users) for n in options.ratings if users is None or n >= users]
         print(f"\n{title}, {ITEMS:,} items, {options.threads} threads\n")
-        print(
-            "| ratings | users | s per epoch | s per epoch and million ratings |\n"
-            + "|---" * 4
-            + "|"
-        )
+        print("| ratings | users | s per epoch | s per epoch and million ratings |")
+        print("|---" * 4 + "|")
         for ratings, seconds in zip(sets, timed(sets, options.rounds), strict=True):
             each = seconds / len(ratings) * 1e6
             print(f"| {len(ratings):,} | {len(ratings.users):,} | {seconds:.3g} | {each:.2f} |")

@@ -281,3 +281,11 @@ def test_both_ways_to_sample_agree(shape):
         for both in (True, False):
             torch.testing.assert_close(products._sample(pattern, left, right, both), want)
     assert ("T" in vars(pattern)) == (shape[0] < shape[1])
+
+
+def test_a_pattern_told_its_transpose_does_not_look_for_it():
+    pattern = Pattern.of(Rows.from_scipy(MATRIX))
+    told = pattern.paired(pattern.order, pattern.T)
+    assert told.T is pattern.T
+    assert told.order is pattern.order
+    assert torch.equal(told.places, pattern.places)

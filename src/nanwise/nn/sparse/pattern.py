@@ -15,6 +15,7 @@ from nanwise.nn.sparse.rows import Rows
 _INT32 = torch.iinfo(torch.int32).max
 _UNEVEN = 1.25  # work of the busiest thread, as a multiple of its fair share, that is still fine
 _PIECES = 8
+_CHUNK = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +79,19 @@ class Pattern:
     @cached_property
     def places(self) -> Tensor:
         """Where each cell stands in ``T``: ``across(x)[places]`` is ``x``."""
-        numbers = torch.arange(self.nnz, dtype=self.order.dtype, device=self.order.device)
-        return torch.empty_like(numbers).index_copy_(0, self.order.long(), numbers)
+        places, begin = torch.empty_like(self.order), 0
+        # in chunks: an index must be int64, and all of it would be twice the size of the result
+        for chunk in self.order.split(_CHUNK):
+            end = begin + chunk.shape[0]
+            places[chunk.long()] = torch.arange(begin, end, dtype=places.dtype, device=chunk.device)
+            begin = end
+        return places
+
+    def paired(self, order: Tensor, transposed: Pattern) -> Self:
+        """The same pattern with ``order`` and ``T`` of a caller who has them cheaper."""
+        made = type(self)(self.columns, self.offsets, self.width)
+        vars(made).update(order=order, T=transposed)
+        return made
 
     @cached_property
     def cuts(self) -> list[tuple[int, int, int, int]]:

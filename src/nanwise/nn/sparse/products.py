@@ -218,7 +218,8 @@ def _dots(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
             pattern.offsets, pattern.columns, start, pattern.shape, check_invariants=False
         )
     # The kernel asks for right.T and undoes that itself: memory is read row after row.
-    return torch.sparse.sampled_addmm(cells, left.contiguous(), right.contiguous().t()).values()
+    other = right.contiguous().t()
+    return torch.sparse.sampled_addmm(cells, left.contiguous(), other, out=cells).values()
 
 
 def _sums(pattern: Pattern, values: Tensor) -> Tensor:

@@ -125,9 +125,10 @@ def recommend(
     settings = Settings(method, k, split, test, leave, seed, stress, contrast)
     parts = _split(ratings, settings)
     model = _make(settings, params, parts.train)
-    if "plan" in model.get_params(deep=False):
-        _set_run(model.plan, len(ratings), checkpoint, progress)
-    measured = {method: model, **_beside(model, settings)}
+    measured = {method: model, **_beside(model, settings, params, parts.train)}
+    for one in measured.values():
+        if "plan" in one.get_params(deep=False):
+            _set_run(one.plan, len(ratings), checkpoint, progress)
     rows = [_measure(name, one, parts, settings) for name, one in measured.items()]
     final, how = _refit(model, ratings)
     if checkpoint is not None and hasattr(final, "plan"):
@@ -213,11 +214,13 @@ def _liked_from(train: Ratings) -> float:
     return next((level for level in train.scale.levels if level >= mean), mean)
 
 
-def _beside(model: Any, settings: Settings) -> dict[str, Any]:
+def _beside(model: Any, settings: Settings, params: Any, train: Ratings) -> dict[str, Any]:
     """What the model is measured against: the baselines, and itself without normalisation."""
     out = {}
     if settings.contrast and model.get_params(deep=False).get("normalize"):
-        out[contrast_name(settings.method)] = clone(model).set_params(normalize=None)
+        # made anew, since the method's own plan may be another without normalisation
+        bare = {**(params or {}), "normalize": None}
+        out[contrast_name(settings.method)] = _make(settings, bare, train)
     for found in known("recommender"):
         if found.role == "baseline" and found.name != settings.method:
             out[found.name] = found.make(random_state=settings.seed)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nanwise.data.ratings import Ratings, Scale
 from nanwise.estimators.recommend import axes, top
+from nanwise.train.checks import whole
 
 #: scores held at once while lists are made
 CHUNK_CELLS = 1 << 22
@@ -247,6 +248,7 @@ class Recommender(BaseEstimator):
         check_is_fitted(self)
         people = [ratings] if isinstance(ratings, Mapping) else list(ratings)
         rows = axes.rows_of([dict(person) for person in people], self._axes[1])
+        self._refuse_outside(rows.data)
         parts = [
             self._best(self._scores_for(rows[part]), rows[part], n)
             for part in self._chunks(np.arange(len(people)))
@@ -303,11 +305,18 @@ class Recommender(BaseEstimator):
         return by_item
 
     def _best(self, scores: np.ndarray, seen: sparse.csr_array | None, n: int) -> Any:
+        whole("n", n)
         if seen is not None:
             top.forbid(scores, seen)
         scores[:, ~self._warm[1]] = -np.inf
         rows, columns, ranks = top.best(scores, n)
         return len(scores), rows, columns, ranks, scores[rows, columns]
+
+    def _refuse_outside(self, ratings: np.ndarray) -> None:
+        ends = Scale(self.scale_.smallest, self.scale_.largest)
+        wrong = ratings[ends.outside(ratings)]
+        if len(wrong):
+            raise ValueError(f"a rating must lie on the scale, {ends}; got {wrong[0]:g}")
 
     def _chunks(self, places: np.ndarray) -> Iterator[np.ndarray]:
         size = max(1, CHUNK_CELLS // max(1, len(self.items_)))

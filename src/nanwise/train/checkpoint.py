@@ -41,10 +41,15 @@ def fingerprint(
     sources: tuple[Source | None, ...],
     world: int,
 ) -> str:
-    """A short name for one run; every row is read, so that no change goes unseen."""
+    """A short name for one run; every row is read, so that no change goes unseen.
+
+    What decides the result and stands neither in the plan nor in the weights, such as a switch of
+    the module, goes into its attribute ``settings``, if it has one.
+    """
     digest = hashlib.sha256()
     settings = {k: v for k, v in plan.get_params().items() if k not in _FREE}
-    digest.update(repr((FORMAT, sorted(settings.items()), seed, world)).encode())
+    own = getattr(module, "settings", None)
+    digest.update(repr((FORMAT, sorted(settings.items()), own, seed, world)).encode())
     for name, value in module.state_dict().items():
         _add(digest, name, value)
     for source in sources:

@@ -12,6 +12,7 @@ from nanwise.bench.papers.sn_ratings_parts import (
     PROTOCOL,
     RMSE,
     SCALES,
+    SHARED,
     columns_by,
     mild,
     minus,
@@ -61,6 +62,7 @@ TABLE_1 = publish(
         notes=(
             *NOTES,
             MILDER,
+            SHARED,
             "Runs are those of sn/table1: K is the mean number of ratings of a row. The draft says "
             "K' = n1, the number of hidden units: that is the last row.",
             "The published intervals contain the variation between splits, those of sn/table1 do "

@@ -37,6 +37,7 @@ class LevelRecommender(NetRecommender):
     normalize: Any
     power: Any
     penalty: Any
+    levels_: list[float]
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -55,7 +56,13 @@ class LevelRecommender(NetRecommender):
                 f"these ratings ({train.scale}) have no levels: they differ in too many values. "
                 "Round them, read them with scale=(smallest, largest, step), or use AutoRec."
             )
-        self.levels_ = list(train.scale.levels)
+        levels = list(train.scale.levels)
+        if self.warm_start and hasattr(self, "net_") and levels != self.levels_:
+            raise DataError(
+                f"warm_start: these ratings have the levels {levels}, those of the last training "
+                f"{self.levels_}, and the weights belong to these; fit with warm_start=False"
+            )
+        self.levels_ = levels
 
     def _decayed(self, plan: Plan, count: int) -> Plan:
         """The plan with the penalty as weight decay: that of Adam is the penalty's gradient.

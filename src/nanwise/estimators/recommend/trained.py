@@ -13,6 +13,9 @@ from nanwise.estimators.recommend.axes import read
 from nanwise.estimators.recommender import Recommender
 from nanwise.train.plan import Plan
 
+#: parameters that a checkpoint knows otherwise, or that do not change the result
+_NO_SETTING = ("plan", "device", "random_state", "refit", "warm_start", "cold")
+
 
 class NetRecommender(Recommender):
     """Base of recommenders around a network; not used by itself.
@@ -85,6 +88,9 @@ class NetRecommender(Recommender):
             torch.default_generator.manual_seed(seed)
             net = self._build(plan, *part.matrix.shape)
             self._start(net, part)
+        net.settings = sorted(
+            (k, repr(v)) for k, v in self.get_params(deep=False).items() if k not in _NO_SETTING
+        )
         if before is not None:
             _carry(net, self._sides(), *before)
         source, validation = self._sources(net, part, held, plan, seed)
@@ -189,8 +195,11 @@ def _carry(
     net: Any, sides: dict[str, str], weights: dict[str, Any], places: dict[str, np.ndarray]
 ) -> None:
     """Weights of an earlier training into a network whose axes may be longer or reordered."""
+    learnt = {name for name, _ in net.named_parameters()}
     now = net.state_dict()
     for name, value in now.items():
+        if name not in learnt and ".running_" not in name:  # such as K, which the ratings decide
+            continue
         old = weights.get(name)
         if old is None or (name not in sides and old.shape != value.shape):
             continue

@@ -76,7 +76,9 @@ class AutoRec(NetRecommender):
         aside for validation.
     warm_start : bool, default=False
         Start from the present weights. The new ratings replace the old ones: hand over all of
-        them. Users and items are known again by their ids; new ones start as the average one.
+        them. Users and items are known again by their ids; new ones start as the average one. What
+        is put aside for validation may have been learnt before and then stops training too late:
+        pass ``validation`` or a plan without it.
     cold : "mean" or float, default="mean"
         Prediction for users and items without ratings; "mean" is the mean rating.
     device : {None, "cpu", "cuda", "cuda:<n>", "auto"}
@@ -215,6 +217,10 @@ class AutoRec(NetRecommender):
             # hidden units start near sigmoid(0) = 1/2
             net.decode += torch.as_tensor(2 * (means - base) / self.hidden).to(net.decode)[:, None]
             net.bias.fill_(base)
+            # nothing will be learnt of a column without ratings: it answers the mean from the start
+            empty = torch.as_tensor(counts == 0)
+            net.decode[empty] = 0.0
+            net.bias[empty] = float(matrix.data.mean(dtype=np.float64))
 
     def _sources(
         self, net: Any, train: Ratings, held: Ratings | None, plan: Plan, seed: int

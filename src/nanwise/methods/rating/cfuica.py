@@ -75,7 +75,9 @@ class CFUIcA(LevelRecommender):
         aside for validation.
     warm_start : bool, default=False
         Start from the present weights. The new ratings replace the old ones: hand over all of
-        them. Users and items are known again by their ids; new ones start fresh.
+        them. Users and items are known again by their ids; new ones start as the average one. What
+        is put aside for validation may have been learnt before and then stops training too late:
+        pass ``validation`` or a plan without it.
     cold : "mean" or float, default="mean"
         Prediction for users and items without ratings; "mean" is the mean rating.
     device : {None, "cpu", "cuda", "cuda:<n>", "auto"}

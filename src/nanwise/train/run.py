@@ -176,7 +176,7 @@ class Run:
         self._share_buffers()
         mean = self._sum(total).item() / (self.batches.share * self.fabric.world_size)
         # a gradient can break the weights in the last step, after the last loss
-        if not math.isfinite(mean) or not all(p.isfinite().all() for p in self.module.parameters()):
+        if not math.isfinite(mean) or not all(_finite(p) for p in self.module.parameters()):
             raise self._fault(epoch, self.source, self.batches.epoch(epoch))
         return mean
 
@@ -276,3 +276,11 @@ def _show(bar: Any, record: dict[str, Any]) -> None:
     losses = {"train": record["train_loss"], "valid": record["valid_loss"]}
     bar.set_postfix({k: f"{v:.4g}" for k, v in losses.items() if v is not None}, refresh=False)
     bar.update()
+
+
+def _finite(parameter: Tensor) -> bool:
+    """Whether all weights are numbers; by the ends, since a copy of large ones takes memory."""
+    if not parameter.numel():
+        return True
+    low, high = parameter.detach().aminmax()
+    return math.isfinite(low) and math.isfinite(high)

@@ -83,7 +83,7 @@ class CFNADENet(nn.Module):
 
         The first hidden unit starts as the mean deviation of the known ratings from the means of
         their columns, and raises or lowers all ratings. With random weights alone, learning this
-        takes as long as all the rest.
+        takes as many epochs as all the rest.
         """
         frequency = level_frequencies(rows, len(self.levels))
         self.decoder.start_at(frequency)

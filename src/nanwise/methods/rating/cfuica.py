@@ -29,7 +29,7 @@ _FEW = 500_000
     paper="Du, Li, Zhu, Zhang: Collaborative Filtering with User-Item Co-Autoregressive Models, "
     "AAAI 2018; Sparsity Normalization: Yi, Lee, Kim, Hwang, Yang, ICLR 2020",
     when="Ratings with few levels, when users and items are both to be encoded. The slowest of the "
-    "three; more accurate than CF-NADE on MovieLens 100K.",
+    "three to train.",
     space={"penalty": [10.0, 20.0, 30.0, 50.0], "normalize": ["sparsity", None]},
     tiny={"hidden": 8, "steps": 2},
     sparse=True,

@@ -90,7 +90,7 @@ MILDER = (
 )
 SHARED = (
     "CF-NADE shares weights between the levels of ratings, as in its own paper (Zheng et al., "
-    "2016); the published rows with and without SN do not. It is better both ways."
+    "2016); the published rows with and without SN do not."
 )
 NOTES = (SPLITS, TUNED, STOPPED, NO_10M)
 

@@ -124,7 +124,7 @@ def recommend(
         contrast = len(ratings) <= CONTRAST_RATINGS
     settings = Settings(method, k, split, test, leave, seed, stress, contrast)
     parts = _split(ratings, settings)
-    model = _make(settings, params, parts.train)
+    model = make(method, params, seed, parts.train)
     measured = {method: model, **_beside(model, settings, params, parts.train)}
     for one in measured.values():
         if "plan" in one.get_params(deep=False):
@@ -168,9 +168,9 @@ def _refuse_unknown(given: Iterable[str], there: list[str], whose: str) -> None:
             raise ValueError(f"{whose} has no parameter {name!r}; near or known: {', '.join(near)}")
 
 
-def _make(settings: Settings, params: Any, train: Ratings) -> Any:
+def make(method: str, params: Mapping[str, Any] | None, seed: int, train: Ratings) -> Any:
     """The unfitted recommender; settings of ``plan`` are laid over the method's own."""
-    model = check_params(settings.method, params).set_params(random_state=settings.seed)
+    model = check_params(method, params).set_params(random_state=seed)
     if "plan" not in model.get_params(deep=False):
         return model
     # The defaults of a network depend on how many ratings there are.
@@ -220,7 +220,7 @@ def _beside(model: Any, settings: Settings, params: Any, train: Ratings) -> dict
     if settings.contrast and model.get_params(deep=False).get("normalize"):
         # made anew, since the method's own plan may be another without normalisation
         bare = {**(params or {}), "normalize": None}
-        out[contrast_name(settings.method)] = _make(settings, bare, train)
+        out[contrast_name(settings.method)] = make(settings.method, bare, settings.seed, train)
     for found in known("recommender"):
         if found.role == "baseline" and found.name != settings.method:
             out[found.name] = found.make(random_state=settings.seed)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from nanwise.nn.sparse import Pattern, sampled_mm, sampled_squared_error, sparse_mm
 
 #: First weights, as a multiple of Glorot's: with small ones, columns with few ratings hardly
-#: disturb the rest (ML-100K, rows of users: RMSE 0.940 against 0.951; of items: 0.884 and 0.889).
+#: disturb the rest.
 _SMALL = 0.1
 
 

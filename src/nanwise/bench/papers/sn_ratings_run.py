@@ -47,20 +47,12 @@ def _measure(case: Case) -> Measured:
 def fit(case: Case, train: Ratings) -> tuple[Any, float]:
     """The fitted recommender of a case, and the seconds it took."""
     import nanwise.train.loop  # noqa: F401  (not on the clock of whichever run comes first)
+    from nanwise.bench.recommend import make
 
-    model = recommender(case, train)
+    model = make(case.method, case.params, case.seed, train)
     started = time.perf_counter()
     model.fit(train)
     return model, time.perf_counter() - started
-
-
-def recommender(case: Case, train: Ratings) -> Any:
-    """The unfitted recommender; settings of ``plan`` are laid over its own for these ratings."""
-    from nanwise.bench.recommend import check_params
-
-    plan = dict(case.params.get("plan") or {})
-    model = check_params(case.method, case.params).set_params(random_state=case.seed)
-    return model.set_params(plan=model.default_plan(train).set_params(**plan))
 
 
 def validated(model: Any) -> dict[str, float | None]:

@@ -61,7 +61,9 @@ class AutoRec(NetRecommender):
         The number of ratings a row is brought to; "mean" is that of the training rows.
     power : float, default=0.7
         1 is the published normalisation: the mean of a row's ratings goes in, however few they
-        are. Below 1 a row with few ratings, of which little is known, stays closer to the average.
+        are. Below 1 a row with few ratings, of which little is known, stays closer to the average:
+        more accurate on MovieLens 100K, but predictions drift with the number of ratings again.
+        Take 1 where that must not be.
     penalty : float or pair of float, default=100.0
         λ beside the *sum* of squared errors, as in the papers (λ of the authors' code times 4).
         A pair is one for W and one for V. Takes the place of ``plan.weight_decay`` and, whatever

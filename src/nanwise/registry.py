@@ -55,6 +55,9 @@ class Method:
         Optional packages.
     sparse : bool
         Whether it takes rows whose absent cells are missing without making them dense.
+    fills : bool
+        For a treatment: whether ``prepare`` puts a plausible value into every gap, so that it can
+        serve as an imputer.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Method:
     tiny: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     sparse: bool = False
+    fills: bool = False
 
 
 Made = TypeVar("Made", bound=Callable[..., Any])

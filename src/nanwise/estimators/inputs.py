@@ -34,14 +34,14 @@ def read_features(estimator: Any, X: Any, *, reset: bool, schema: Any = None) ->
         way = "set sparse='stored'" if able else "pass nanwise.missing.from_sparse(X)"
         raise TypeError(_SPARSE_REFUSED.format(type(X).__name__, way))
     if is_frame(X):
-        _refuse_equal_names(X)
+        refuse_equal_names(X)
     if reset:
-        mixed = is_frame(X) and (schema is not None or _has_other_than_numbers(X))
+        mixed = is_frame(X) and (schema is not None or has_other_than_numbers(X))
         estimator.encoder_ = _learn_encoder(X, schema) if mixed else None
     if estimator.encoder_ is not None:
         if is_frame(X):
             return _encode(estimator, X, reset)
-        _refuse_without_names(estimator.encoder_, X)
+        refuse_without_names(estimator.encoder_, X)
     X = validate_data(
         estimator,
         gaps_to_nan(X) if isinstance(X, np.ndarray) else X,
@@ -88,7 +88,8 @@ def _stored_cells(csr: Any) -> Any:
     return csr
 
 
-def _refuse_equal_names(frame: Any) -> None:
+def refuse_equal_names(frame: Any) -> None:
+    """DataError if two columns have the same name."""
     names = list(frame.columns)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -98,7 +99,8 @@ def _refuse_equal_names(frame: Any) -> None:
         )
 
 
-def _refuse_without_names(encoder: Any, X: Any) -> None:
+def refuse_without_names(encoder: Any, X: Any) -> None:
+    """TypeError if rows without names are to stand for columns that are not numbers."""
     other = [column for column in encoder.schema.columns if column.kind != "numeric"]
     if other:
         raise TypeError(
@@ -123,7 +125,8 @@ def _encode(estimator: Any, X: Any, reset: bool) -> np.ndarray:
     return encoder.encode(checked)
 
 
-def _has_other_than_numbers(frame: Any) -> bool:
+def has_other_than_numbers(frame: Any) -> bool:
+    """Whether a frame has columns of texts, categories, truth values or dates."""
     import narwhals.stable.v2 as nw
 
     return not all(dtype.is_numeric() for dtype in nw.from_native(frame).schema.values())

@@ -50,14 +50,16 @@ class Wrapped(Treatment):
 
 
 def resolve(gaps: Any) -> Treatment:
-    """A fresh, unfitted treatment from a name, a treatment or a scikit-learn transformer."""
+    """A fresh, unfitted treatment: from a name, a treatment, an imputer or another transformer."""
     if isinstance(gaps, str):
+        if gaps in {found.name for found in registry.known("imputer")}:
+            return Wrapped(registry.find(gaps).make())
         return registry.find(gaps, kind="treatment").make()
     if isinstance(gaps, Treatment):
         return clone(gaps)
     if hasattr(gaps, "fit") and hasattr(gaps, "transform"):
         return Wrapped(gaps)
     raise TypeError(
-        "gaps must be the name of a treatment, a Treatment or a scikit-learn transformer, "
+        "gaps must be the name of a treatment or imputer, a Treatment or a transformer, "
         f"got {type(gaps).__name__}"
     )

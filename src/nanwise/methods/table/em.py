@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     "hides that a value was missing.",
     space={"shrinkage": [None, 0.0, 0.1]},
     tiny={"max_iter": 20},
+    fills=True,
 )
 class EM(Treatment):
     """Replace gaps by their expectation given the observed values of the row.

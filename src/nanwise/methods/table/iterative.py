@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     "in expectations, not draws: no measure of doubt remains.",
     space={"max_iter": [5, 10]},
     tiny={"max_iter": 2},
+    fills=True,
 )
 class Iterative(Treatment):
     """Chained Bayesian ridge regressions, kept as arrays and replayed on new rows.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     "Prediction searches the training rows, and the saved model contains them.",
     space={"k": [5, 15]},
     tiny={"k": 3, "max_donors": 500},
+    fills=True,
 )
 class KNN(Treatment):
     """Nearest neighbours by Euclidean distance over common coordinates.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     paper="a baseline in App. H of Yi et al., ICLR 2020",
     when="As the thing to beat. With a flexible network it is hard to beat where gaps come at "
     "random and columns are nearly independent; it hides that a value was missing.",
+    fills=True,
 )
 class Mean(Treatment):
     """Replace gaps by the mean of the column.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     summary="A gap is the median of its column in the training rows.",
     paper="a baseline in App. H of Yi et al., ICLR 2020",
     when="Like mean, for columns with long tails or outliers.",
+    fills=True,
 )
 class Median(Treatment):
     """Replace gaps by the median of the column.

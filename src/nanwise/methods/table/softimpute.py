@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     "one scale.",
     space={"shrink": [0.02, 0.1]},
     tiny={"max_iter": 10},
+    fills=True,
 )
 class SoftImpute(Treatment):
     """Nuclear-norm completion of the training rows, and ridge coordinates for new ones.

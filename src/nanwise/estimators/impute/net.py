@@ -1,0 +1,157 @@
+"""What imputers around a network share: features, training, answers and state."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from nanwise.estimators.impute.base import Imputer
+from nanwise.estimators.impute.features import Features
+from nanwise.train.plan import Plan
+
+
+class NetImputer(Imputer):
+    """Base of imputers that train a network; not used by itself.
+
+    A subclass has ``plan``, ``device``, ``kinds`` and ``random_state`` among its parameters and
+    fills in :meth:`_network`. The network is a :class:`nanwise.train.loop.Trainable` over batches
+    ``(features (N, F), observed (N, A))`` with
+
+    - ``fill(features, observed) -> (N, F)``: expected features; levels as probabilities (an ordinal
+      attribute: to reach each level);
+    - ``draw(features, observed, n, generator) -> (n, N, F)``: random completions, levels as 0 / 1.
+
+    Both treat a row by itself and see 0 in gaps.
+    """
+
+    plan: Any
+    device: Any
+
+    #: how numbers are scaled
+    scale = "standard"
+
+    def _check_settings(self) -> None:
+        if not (self.plan is None or isinstance(self.plan, Plan)):
+            raise TypeError(f"plan must be a Plan, as in Plan(epochs=100), got {self.plan!r}")
+        self._plan().validate()
+
+    def _network(self, parts: tuple[Any, ...]) -> Any:
+        """The untrained network for attributes of these kinds and widths."""
+        raise NotImplementedError(f"{type(self).__name__} has no network")
+
+    def _default_plan(self) -> Plan:
+        """What ``plan=None`` stands for."""
+        return Plan()
+
+    def _plan(self) -> Plan:
+        return self._default_plan() if self.plan is None else self.plan
+
+    def set_params(self, **params: Any) -> Any:
+        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
+        nested = any(key.startswith("plan__") for key in params)
+        if nested and params.get("plan", self.plan) is None:
+            params["plan"] = self._default_plan()
+        return super().set_params(**params)
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def _learn(self, codes: np.ndarray, seed: int) -> None:
+        import torch
+
+        from nanwise.train.loop import train
+
+        self.features_ = Features(self.layout_, self.scale).fit(codes)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            self.net_ = self._build()
+        source, validation = self._sources(*self.features_.encode(codes), seed)
+        self.history_ = train(
+            self.net_,
+            source,
+            self._plan(),
+            seed=seed,
+            validation=validation,
+            device=self.device,
+            names=self.table_layout_.column_names,
+        )
+        self.n_iter_ = len(self.history_)
+
+    def _build(self) -> Any:
+        return self._network(tuple(self.features_.parts_))
+
+    def _sources(self, features: np.ndarray, observed: np.ndarray, seed: int) -> tuple[Any, Any]:
+        """What to train on and what to validate on (None: nothing)."""
+        share = self._plan().validation
+        if share is None:
+            return _Batches(features, observed), None
+        order = np.random.default_rng(seed).permutation(len(features))
+        held = order[: min(max(round(share * len(order)), 1), len(order) - 1)]
+        kept = np.sort(order[len(held) :])
+        return _Batches(features[kept], observed[kept]), _Batches(features[held], observed[held])
+
+    # -- answering -------------------------------------------------------------------------------
+
+    def _fill(self, codes: np.ndarray) -> np.ndarray:
+        import torch
+
+        with torch.inference_mode():
+            found = self._answering().fill(*self._tensors(codes)).numpy()
+        return np.where(np.isnan(codes), self.features_.decode(found), codes)
+
+    def _draw(self, codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        import torch
+
+        generator = torch.Generator().manual_seed(int(rng.integers(2**63 - 1)))
+        with torch.inference_mode():
+            found = self._answering().draw(*self._tensors(codes), n, generator).numpy()
+        decoded = np.stack([self.features_.decode(draw) for draw in found])
+        return np.where(np.isnan(codes), decoded, codes)
+
+    def _tensors(self, codes: np.ndarray) -> tuple[Any, Any]:
+        import torch
+
+        features, observed = self.features_.encode(codes)
+        return torch.as_tensor(features), torch.as_tensor(observed)
+
+    def _answering(self) -> Any:
+        """A float64 copy: a row's answer is the same to 1e-7 in any company."""
+        return copy.deepcopy(self.net_).double().eval()
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def __nanwise_state__(self) -> dict[str, Any]:
+        check_is_fitted(self)
+        learnt = {k: v for k, v in vars(self).items() if k.endswith("_") and k != "net_"}
+        return {
+            "params": self.get_params(deep=False) | {"device": None},
+            "learnt": learnt,
+            "weights": dict(self.net_.state_dict()),
+        }
+
+    @classmethod
+    def __from_nanwise_state__(cls, state: dict[str, Any]) -> Any:
+        imputer = cls(**state["params"])
+        for name, value in state["learnt"].items():
+            setattr(imputer, name, value)
+        imputer.net_ = imputer._build().eval()
+        imputer.net_.load_state_dict(state["weights"])
+        return imputer
+
+
+class _Batches:
+    """Batches ``(features, observed)`` from arrays in memory."""
+
+    def __init__(self, features: np.ndarray, observed: np.ndarray) -> None:
+        import torch
+
+        self.features = torch.as_tensor(features, dtype=torch.float32)
+        self.observed = torch.as_tensor(observed)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, index: Any) -> tuple[Any, Any]:
+        return self.features.index_select(0, index), self.observed.index_select(0, index)

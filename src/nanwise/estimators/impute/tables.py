@@ -1,0 +1,160 @@
+"""From whatever table the user holds to a matrix of codes, and back with its gaps filled."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from nanwise.data.attributes import Layout
+from nanwise.errors import GapWarning
+from nanwise.estimators.inputs import (
+    has_other_than_numbers,
+    is_frame,
+    read_features,
+    refuse_equal_names,
+    refuse_without_names,
+)
+
+#: kinds of the schema that hold level numbers when encoded, and what they are called here
+_LEVELLED = {"boolean": "binary", "categorical": "categorical", "ordinal": "ordinal"}
+
+
+def read_cells(imputer: Any, X: Any, *, reset: bool) -> np.ndarray:
+    """Codes (N, D) in float64, NaN in gaps; what is learnt of the columns when ``reset``.
+
+    Sets ``schema_encoder_`` (None unless a frame has other columns than numbers) and
+    ``table_layout_``.
+    """
+    if reset:
+        imputer.schema_encoder_ = _learn_encoder(X) if is_frame(X) else None
+    if imputer.schema_encoder_ is None:
+        cells = read_features(imputer, X, reset=reset)
+    else:
+        if not is_frame(X):
+            refuse_without_names(imputer.schema_encoder_, X)
+        cells = _encode(imputer, X, reset)
+    if reset:
+        imputer.table_layout_ = _learn_layout(imputer, cells)
+    return imputer.table_layout_.encode(cells)
+
+
+def give_back(imputer: Any, X: Any, codes: np.ndarray) -> Any:
+    """A table like ``X`` in which the gaps, and only these, hold what ``codes`` says."""
+    filled = imputer.table_layout_.decode(codes)
+    if not is_frame(X):
+        return _fill_array(X, filled)
+    if imputer.schema_encoder_ is not None:
+        columns = imputer.schema_encoder_.inverse_transform(filled)
+        cells = {name: columns[name] for name in columns.columns}
+    else:
+        cells = {str(name): filled[:, j] for j, name in enumerate(X.columns)}
+    if type(X).__module__.split(".")[0] == "polars":
+        return _fill_polars(X, cells)
+    return _fill_pandas(X, cells)
+
+
+def _learn_encoder(X: Any) -> Any:
+    from nanwise.data.encode import Encoder
+    from nanwise.data.schema import Schema
+
+    refuse_equal_names(X)
+    return Encoder(Schema.infer(X), onehot=False).fit() if has_other_than_numbers(X) else None
+
+
+def _encode(imputer: Any, X: Any, reset: bool) -> np.ndarray:
+    encoder = imputer.schema_encoder_
+    checked, notes = encoder.schema.check(X)
+    for note in () if reset else notes:
+        warnings.warn(str(note), GapWarning, stacklevel=5)
+    validate_data(imputer, checked, reset=reset, skip_check_array=True)
+    return encoder.encode(checked)
+
+
+def _learn_layout(imputer: Any, cells: np.ndarray) -> Layout:
+    encoder = imputer.schema_encoder_
+    if encoder is None:
+        return Layout.infer(cells, getattr(imputer, "feature_names_in_", None), imputer.kinds)
+    columns = encoder.schema.columns
+    levels = {
+        j: (_LEVELLED[column.kind], 2 if column.kind == "boolean" else len(column.levels))
+        for j, column in enumerate(columns)
+        if column.kind in _LEVELLED
+    }
+    return Layout.infer(cells, [column.name for column in columns], imputer.kinds, levels)
+
+
+def _fill_array(X: Any, filled: np.ndarray) -> np.ndarray:
+    given = np.asarray(X)
+    if given.dtype.kind != "f":
+        from nanwise.missing import gaps_to_nan
+
+        given = np.asarray(gaps_to_nan(given), dtype=np.float64)
+    return np.where(np.isnan(given), filled.astype(given.dtype), given)
+
+
+def _fill_pandas(frame: Any, cells: dict[str, Any]) -> Any:
+    """A copy of the frame with gaps filled column by column; dtypes stay."""
+    out = frame.copy()
+    for name in frame.columns:
+        column, new = frame[name], cells[str(name)]
+        gap = column.isna().to_numpy()
+        if gap.any():
+            out[name] = _pandas_column(column, new, gap)
+    return out
+
+
+def _pandas_column(column: Any, new: Any, gap: np.ndarray) -> Any:
+    import pandas as pd
+
+    new = pd.Series(new).array[gap] if not isinstance(new, np.ndarray) else new[gap]
+    if pd.api.types.is_integer_dtype(column.dtype):
+        new = np.rint(np.asarray(new, dtype=np.float64)).astype(np.int64)
+    elif isinstance(column.dtype, pd.CategoricalDtype):
+        new = _own_levels(new, column.cat.categories)
+    elif column.dtype == object or isinstance(column.dtype, pd.StringDtype):
+        new = _own_texts(new, column)
+    filled = column.copy()
+    filled.iloc[np.flatnonzero(gap)] = new
+    return filled
+
+
+def _own_levels(new: Any, categories: Any) -> list[Any]:
+    """Levels are texts in a schema; here they are what the user's categories are."""
+    from nanwise.data.parse import text_of
+
+    own = {text_of(level): level for level in categories}
+    return [own.get(str(text)) for text in new]
+
+
+def _own_texts(new: Any, column: Any) -> list[Any]:
+    from nanwise.data.parse import text_of
+
+    own = {text_of(cell): cell for cell in column.dropna().unique()}
+    return [own.get(str(cell), cell) for cell in new]
+
+
+def _fill_polars(frame: Any, cells: dict[str, Any]) -> Any:
+    import polars as pl
+
+    filled = []
+    for column in frame.get_columns():
+        gap = column.is_null().to_numpy()
+        if column.dtype.is_float():
+            gap = gap | column.is_nan().fill_null(False).to_numpy()
+        if gap.any():
+            column = _polars_column(pl, column, cells[column.name], gap)
+        filled.append(column)
+    return pl.DataFrame(filled)
+
+
+def _polars_column(pl: Any, column: Any, new: Any, gap: np.ndarray) -> Any:
+    values = list(new) if not isinstance(new, np.ndarray) else new.tolist()
+    if column.dtype.is_integer():
+        values = [round(value) for value in values]
+    mixed = [
+        new if hole else old for old, new, hole in zip(column.to_list(), values, gap, strict=True)
+    ]
+    return pl.Series(column.name, mixed, dtype=column.dtype)

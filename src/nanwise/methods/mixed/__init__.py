@@ -1,0 +1,1 @@
+"""Imputers of tables with columns of any kind, one file each."""

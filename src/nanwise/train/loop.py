@@ -29,7 +29,11 @@ class Source(Protocol):
 
 
 class Trainable(Protocol):
-    """What the loop asks of an ``nn.Module``."""
+    """What the loop asks of an ``nn.Module``.
+
+    One whose loss changes as training goes on may have ``begin_epoch(epoch, epochs)``: called
+    before every epoch (from 1) of at most ``epochs``, also after a restart from a checkpoint.
+    """
 
     def training_step(self, batch: Any, phase: str = "main") -> Tensor:
         """Mean loss of the batch."""
@@ -73,7 +77,8 @@ def train(
     -------
     list of dict
         Per epoch ``epoch`` (from 1), ``train_loss``, ``valid_loss`` (None without validation rows),
-        ``lr`` and ``seconds``.
+        ``lr`` and ``seconds``; with several players also ``losses``, the mean loss of each that
+        played, and ``train_loss`` is the last of these.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from nanwise.errors import TrainingError
 from nanwise.train.batches import Batches, every_nth, mix
 from nanwise.train.checkpoint import Checkpoint, fingerprint
 from nanwise.train.diagnose import first_fault
-from nanwise.train.optim import Schedule, load_optimizer, make_optimizer
+from nanwise.train.players import make_players
 
 if TYPE_CHECKING:
     from nanwise.train.loop import Source
@@ -45,12 +45,7 @@ class Run:
         self.batches = Batches(
             len(source), plan.batch, seed, rank=fabric.global_rank, world=fabric.world_size
         )
-        self.optimizer = make_optimizer(plan, module)
-        self.schedule = Schedule(plan, self.optimizer, self.batches.steps)
-        # Fabric answers `training_step` with the bare method on one device and with a detour
-        # through DDP's forward on several. Bound once: looking it up costs more than a small layer.
-        wrapped, self.stepper = fabric.setup(module, self.optimizer)
-        self.step = wrapped.training_step
+        self.players = make_players(fabric, module, plan, self.batches.steps)
         self.history: History = []
         self.best_loss, self.waited = math.inf, 0
         self.best: dict[str, Tensor] | None = None
@@ -105,8 +100,8 @@ class Run:
 
     def _resume(self, state: dict[str, Any]) -> None:
         self.module.load_state_dict(state["weights"])
-        load_optimizer(self.optimizer, state["optimizer"])
-        self.schedule.load_state_dict(state["schedule"])
+        for name, player in self.players.items():
+            player.load_state_dict(state["players"][name])
         self.history = state["history"]
         self.best, self.best_loss, self.waited = (state[k] for k in ("best", "best_loss", "waited"))
 
@@ -116,8 +111,7 @@ class Run:
             return
         state = {
             "weights": dict(self.module.state_dict()),
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": self.schedule.state_dict(),
+            "players": {name: player.state_dict() for name, player in self.players.items()},
             "history": self.history,
             "best": self.best,
             "best_loss": self.best_loss,
@@ -141,6 +135,7 @@ class Run:
         start = time.perf_counter()
         lr = self.optimizer.param_groups[0]["lr"]
         _seed(self.fabric.device, mix(self.seed, epoch, self.fabric.global_rank))
+        _announce(self.module, epoch, self.plan.epochs)
         train_loss = self._train(epoch)
         valid_loss = None if self.validation is None else self._validate(epoch, self.validation)
         self.schedule.epoch(train_loss if valid_loss is None else valid_loss)
@@ -154,39 +149,43 @@ class Run:
                 "lr": lr,
                 "seconds": time.perf_counter() - start,
             }
+            | ({"losses": losses} if len(self.players) > 1 else {})
         )
 
-    def _train(self, epoch: int) -> float:
-        """One pass; the mean loss over all processes."""
+    def _train(self, epoch: int) -> dict[str, float]:
+        """One pass; of every player that played, its mean loss over all processes."""
         self.module.train()
         on_cpu = self.fabric.device.type == "cpu"
         # Looking at each loss is free on one CPU. A GPU would wait for it, and of several processes
         # none may leave alone: these look at the sum after the pass, together.
         watch = self.alone and on_cpu
-        total = torch.zeros((), dtype=torch.float64, device=self.fabric.device)
-        for rows in self.batches.epoch(epoch):
+        # per player: sum of the losses, and how many rows they are of
+        totals = torch.zeros(len(self.players), 2, dtype=torch.float64, device=self.fabric.device)
+        first = (epoch - 1) * self.batches.steps
+        for number, rows in enumerate(self.batches.epoch(epoch), first):
             batch = self.source[rows]
             if not on_cpu:
                 batch = self.fabric.to_device(batch)
-            loss = self.step(batch)
-            if watch and not math.isfinite(loss.item()):
-                raise self._fault(epoch, self.source, self.batches.epoch(epoch), batch)
-            self._update(loss)
-            total += loss.detach() * len(rows)
+            for total, player in zip(totals, self.players.values(), strict=True):
+                if number % player.every:
+                    continue
+                loss = player.loss(batch)
+                if watch and not math.isfinite(loss.item()):
+                    raise self._fault(epoch, self.source, self.batches.epoch(epoch), batch)
+                player.update(loss)
+                total[0] += loss.detach() * len(rows)
+                total[1] += len(rows)
         self._share_buffers()
-        mean = self._sum(total).item() / (self.batches.share * self.fabric.world_size)
-        # a gradient can break the weights in the last step, after the last loss
-        if not math.isfinite(mean) or not all(_finite(p) for p in self.module.parameters()):
-            raise self._fault(epoch, self.source, self.batches.epoch(epoch))
-        return mean
+        return self._means(epoch, self._sum(totals).tolist())
 
-    def _update(self, loss: Tensor) -> None:
-        self.stepper.zero_grad()
-        self.fabric.backward(loss)
-        if self.plan.clip is not None:
-            nn.utils.clip_grad_norm_(self.module.parameters(), self.plan.clip)
-        self.stepper.step()
-        self.schedule.step()
+    def _means(self, epoch: int, totals: list[list[float]]) -> dict[str, float]:
+        found = zip(self.players, totals, strict=True)
+        means = {name: total / rows for name, (total, rows) in found if rows}
+        # a gradient can break the weights in the last step, after the last loss
+        finite = all(map(math.isfinite, means.values()))
+        if not finite or not all(_finite(p) for p in self.module.parameters()):
+            raise self._fault(epoch, self.source, self.batches.epoch(epoch))
+        return means
 
     @torch.no_grad()
     def _validate(self, epoch: int, source: Source) -> float:
@@ -260,6 +259,13 @@ def _seed(device: torch.device, seed: int) -> None:
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":
         torch.cuda.manual_seed(seed)
+
+
+def _announce(module: nn.Module, epoch: int, epochs: int) -> None:
+    """Tell a module that changes its loss with time where the run is; others do not ask."""
+    begin = getattr(module, "begin_epoch", None)
+    if begin is not None:
+        begin(epoch, epochs)
 
 
 def _let_memory_stay() -> None:

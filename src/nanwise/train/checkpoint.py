@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nanwise.train.loop import Source
     from nanwise.train.plan import Plan
 
-FORMAT = "nanwise checkpoint 1"
+FORMAT = "nanwise checkpoint 2"
 #: settings that do not change the result
 _FREE = ("checkpoint", "checkpoint_every", "progress")
 _BLOCK = 8192

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor, nn
+
+from nanwise.train.players import phases
 
 
 def tensors(batch: Any) -> Iterator[Tensor]:
@@ -78,8 +79,9 @@ def _layer_fault(module: nn.Module, batch: Any) -> str | None:
 
     handles = [m.register_forward_hook(watch(n)) for n, m in module.named_modules() if n]
     try:
-        with torch.no_grad():
-            module.training_step(batch)  # type: ignore[operator]
+        # with gradients: the loss may be made of some, as a gradient penalty is
+        for phase in phases(module):
+            module.training_step(batch, phase)  # type: ignore[operator]
     finally:
         for handle in handles:
             handle.remove()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,15 +18,19 @@ if TYPE_CHECKING:
     from nanwise.train.plan import Plan
 
 
-def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
-    """The plan's optimizer; ``fused`` is the fastest form on CPU and GPU where it exists.
+def make_optimizer(
+    plan: Plan, module: nn.Module, parameters: Iterable[nn.Parameter] | None = None
+) -> torch.optim.Optimizer:
+    """The plan's optimizer for all parameters of a module, or for those that are named.
+
+    ``fused`` is the fastest form on CPU and GPU where it exists.
 
     Weight decay keeps weights small. Two kinds of parameters are spared: single numbers, such as a
     learnt exponent, and those that a submodule lists in its ``homes``, a dict from parameter name
     to a tensor or None. These have another home than 0: a tensor is where decay, decoupled from the
     gradient, pulls the parameter to instead; None leaves it free.
     """
-    adam = {"fused": True, "eps": plan.eps, "betas": (0.9, plan.beta2)}
+    adam = {"fused": True, "eps": plan.eps, "betas": (plan.beta1, plan.beta2)}
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
         "adam": (torch.optim.Adam, adam),
         "adamw": (torch.optim.AdamW, adam),
@@ -35,7 +40,8 @@ def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
     }
     kind, own = kinds[plan.optimizer]
     homes = _homes(module)
-    trained = [p for p in module.parameters() if p.requires_grad]
+    named = module.parameters() if parameters is None else parameters
+    trained = [p for p in named if p.requires_grad]
     decays = [p for p in trained if p.ndim > 0 and p not in homes]
     spared = [p for p in trained if p.ndim == 0 or p in homes]
     groups: list[dict[str, Any]] = [{"params": decays}] if decays or not spared else []
@@ -43,7 +49,7 @@ def make_optimizer(plan: Plan, module: nn.Module) -> torch.optim.Optimizer:
         groups.append({"params": spared, "weight_decay": 0.0})
     decay = plan.weight_decay or 0.0
     optimizer = kind(groups, lr=plan.lr, weight_decay=decay, **own)
-    pulled = {p: home for p, home in homes.items() if home is not None and p.requires_grad}
+    pulled = {p: home for p in trained if (home := homes.get(p)) is not None}
     if pulled and decay:
         _pull(optimizer, pulled, decay)
     return optimizer
@@ -105,9 +111,12 @@ def load_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> N
 
 
 class Schedule:
-    """The plan's learning rate over time: ``step`` after a batch, ``epoch`` after an epoch."""
+    """The plan's learning rate over time: ``step`` after a batch, ``epoch`` after an epoch.
 
-    def __init__(self, plan: Plan, optimizer: torch.optim.Optimizer, steps: int) -> None:
+    ``total`` is the number of batches in all epochs.
+    """
+
+    def __init__(self, plan: Plan, optimizer: torch.optim.Optimizer, total: int) -> None:
         self.each_step = plan.schedule == "onecycle"
         self._inner: LRScheduler | ReduceLROnPlateau | None = None
         if plan.schedule == "cosine":
@@ -119,7 +128,7 @@ class Schedule:
             self._inner = OneCycleLR(
                 optimizer,
                 max_lr=plan.lr,
-                total_steps=plan.epochs * steps,
+                total_steps=total,
                 cycle_momentum=plan.optimizer not in ("rmsprop", "rprop"),
             )
 

@@ -60,6 +60,9 @@ class Plan(BaseEstimator):
         Share of the mean square of the gradients that ``adam`` and ``adamw`` keep from step to
         step. Without noise of batches (``batch=None``) 0.9 forgets the steep beginning soon and
         needs fewer steps.
+    beta1 : float, default=0.9
+        Share of the mean of the gradients that they keep. Networks that play against each other
+        are often trained with less, 0 to 0.5.
 
     Notes
     -----
@@ -85,6 +88,7 @@ class Plan(BaseEstimator):
         progress: bool = False,
         eps: float = 1e-8,
         beta2: float = 0.999,
+        beta1: float = 0.9,
     ) -> None:
         self.epochs = epochs
         self.batch = batch
@@ -101,6 +105,7 @@ class Plan(BaseEstimator):
         self.progress = progress
         self.eps = eps
         self.beta2 = beta2
+        self.beta1 = beta1
 
     def validate(self) -> None:
         """Raise a ValueError or TypeError that names the first setting that cannot be used."""
@@ -115,6 +120,7 @@ class Plan(BaseEstimator):
         number("plan.clip", self.clip, above=0.0, optional=True)
         number("plan.eps", self.eps, above=0.0)
         number("plan.beta2", self.beta2, least=0.0, below=1.0)
+        number("plan.beta1", self.beta1, least=0.0, below=1.0)
         one_of("plan.precision", self.precision, PRECISIONS)
         whole("plan.checkpoint_every", self.checkpoint_every)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):

@@ -133,12 +133,14 @@ class Run:
 
     def _epoch(self, epoch: int) -> None:
         start = time.perf_counter()
-        lr = self.optimizer.param_groups[0]["lr"]
+        lr = next(iter(self.players.values())).rate
         _seed(self.fabric.device, mix(self.seed, epoch, self.fabric.global_rank))
         _announce(self.module, epoch, self.plan.epochs)
-        train_loss = self._train(epoch)
+        losses = self._train(epoch)
+        train_loss = list(losses.values())[-1]
         valid_loss = None if self.validation is None else self._validate(epoch, self.validation)
-        self.schedule.epoch(train_loss if valid_loss is None else valid_loss)
+        for player in self.players.values():
+            player.schedule.epoch(train_loss if valid_loss is None else valid_loss)
         if valid_loss is not None:
             self._compare(valid_loss)
         self.history.append(

@@ -1,0 +1,165 @@
+"""Who learns: one optimizer for all parameters, or several players that learn in turns.
+
+A module whose parts work against each other names them in ``players``, an ordered dict from a
+player's name to the parameters that are its own. On a batch each player in turn gets the loss
+``training_step(batch, phase=name)`` and moves its own parameters, and these only. A player that
+``every`` lists, a dict from name to number, plays on the first and then on every n-th batch, so
+that the others play n times for its once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from nanwise.train.optim import Schedule, load_optimizer, make_optimizer
+
+if TYPE_CHECKING:
+    from nanwise.train.plan import Plan
+
+
+class Player:
+    """A loss, the parameters that make it smaller, their optimizer and its schedule.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(batch) -> Tensor``.
+    backward : callable
+        ``backward(loss)`` leaves the gradient, averaged over the processes, in the parameters.
+    """
+
+    def __init__(
+        self,
+        loss: Callable[[Any], Tensor],
+        backward: Callable[[Tensor], None],
+        parameters: list[nn.Parameter],
+        optimizer: Any,
+        schedule: Schedule,
+        clip: float | None,
+        every: int = 1,
+    ) -> None:
+        self.loss, self.backward, self.parameters = loss, backward, parameters
+        self.optimizer, self.schedule, self.clip, self.every = optimizer, schedule, clip, every
+
+    @property
+    def rate(self) -> float:
+        """Learning rate now."""
+        return self.optimizer.param_groups[0]["lr"]
+
+    def update(self, loss: Tensor) -> None:
+        """One step down the gradient of the loss."""
+        self.optimizer.zero_grad()
+        self.backward(loss)
+        if self.clip is not None:
+            nn.utils.clip_grad_norm_(self.parameters, self.clip)
+        self.optimizer.step()
+        self.schedule.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint needs besides the weights."""
+        return {"optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from ``state_dict``."""
+        load_optimizer(getattr(self.optimizer, "optimizer", self.optimizer), state["optimizer"])
+        self.schedule.load_state_dict(state["schedule"])
+
+
+def make_players(fabric: Any, module: nn.Module, plan: Plan, steps: int) -> dict[str, Player]:
+    """The players of a module, in the order in which they play.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    module : nn.Module
+        Moved to the device.
+    plan : Plan
+        One for all: each player has the same kind of optimizer and schedule.
+    steps : int
+        Batches of an epoch.
+    """
+    if not hasattr(module, "players"):
+        return {"main": _the_only(fabric, module, plan, steps)}
+    own: dict[str, list[nn.Parameter]] = {k: list(v) for k, v in module.players.items()}  # type: ignore[union-attr,operator]
+    every: dict[str, int] = dict(getattr(module, "every", {}))
+    _check(own, every)
+    fabric.to_device(module)
+    _start_alike(fabric, module)
+    batches = plan.epochs * steps
+    return {
+        name: _one_of(fabric, module, plan, name, mine, every.get(name, 1), batches)
+        for name, mine in own.items()
+    }
+
+
+def phases(module: nn.Module) -> tuple[str, ...]:
+    """Names of the players."""
+    return tuple(getattr(module, "players", ("main",)))
+
+
+def _the_only(fabric: Any, module: nn.Module, plan: Plan, steps: int) -> Player:
+    optimizer = make_optimizer(plan, module)
+    schedule = Schedule(plan, optimizer, plan.epochs * steps)
+    # Fabric answers `training_step` with the bare method on one device and with a detour
+    # through DDP's forward on several. Bound once: looking it up costs more than a small layer.
+    wrapped, stepper = fabric.setup(module, optimizer)
+    parameters = list(module.parameters())
+    return Player(wrapped.training_step, fabric.backward, parameters, stepper, schedule, plan.clip)
+
+
+def _one_of(
+    fabric: Any,
+    module: nn.Module,
+    plan: Plan,
+    name: str,
+    own: list[nn.Parameter],
+    every: int,
+    batches: int,
+) -> Player:
+    optimizer = make_optimizer(plan, module, own)
+    schedule = Schedule(plan, optimizer, math.ceil(batches / every))
+
+    # Without DDP: it waits for gradients of all parameters, of which a player has only some.
+    def backward(loss: Tensor) -> None:
+        loss.backward(inputs=own)
+        if fabric.world_size > 1:
+            _average(own, fabric.world_size)
+
+    step: Any = module.training_step
+    return Player(partial(step, phase=name), backward, own, optimizer, schedule, plan.clip, every)
+
+
+def _average(parameters: list[nn.Parameter], world: int) -> None:
+    """Mean gradient over the processes, in one message; all take part, whatever they have."""
+    gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients]) / world
+    torch.distributed.all_reduce(flat)
+    parts = flat.split([p.numel() for p in parameters])
+    for parameter, part in zip(parameters, parts, strict=True):
+        parameter.grad = torch.empty_like(parameter).copy_(part.view_as(parameter))
+
+
+def _start_alike(fabric: Any, module: nn.Module) -> None:
+    if fabric.world_size > 1:
+        for value in (*module.parameters(), *module.buffers()):
+            torch.distributed.broadcast(value.detach(), 0)
+
+
+def _check(own: dict[str, list[nn.Parameter]], every: dict[str, int]) -> None:
+    if not own or not all(own.values()):
+        empty = [name for name, mine in own.items() if not mine]
+        raise ValueError(f"module.players must give every player parameters; none: {empty}")
+    strange = sorted(set(every) - set(own))
+    if strange or any(n < 1 for n in every.values()):
+        raise ValueError(
+            f"module.every must give players ({', '.join(own)}) numbers of at least 1, got {every}"
+        )
+    shared = sum(map(len, own.values())) - len({p for mine in own.values() for p in mine})
+    if shared:
+        raise ValueError(f"module.players: {shared} parameters belong to more than one player")

@@ -1,0 +1,1 @@
+"""Networks that fill gaps in tables of attributes of any kind; torch only."""

@@ -1,0 +1,1 @@
+"""One answer from the analyses of several completed tables: Rubin's rules."""

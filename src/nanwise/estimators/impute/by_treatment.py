@@ -59,7 +59,9 @@ class FillImputer(Imputer):
         self.treatment_.fit(*self._spread(codes))
 
     def _fill(self, codes: np.ndarray) -> np.ndarray:
-        filled, _ = self.treatment_.prepare(*self._spread(codes))
+        filled, there = self.treatment_.prepare(*self._spread(codes))
+        if not there.all():  # constants are put in by a treatment's layer, in every batch
+            filled = np.where(there, filled, self.treatment_.fill_)
         return np.where(np.isnan(codes), self.features_.decode(filled), codes)
 
     def _spread(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -127,11 +127,11 @@ def compare(
     plans = {method.name: grid.parameters(method, params) for method in chosen}
     todo = grid.cases(table.fingerprint(), chosen, plans, plain(settings.__dict__))
     store = Store(out)
-    records = _run_all(run, table, todo, store, settings)
+    records = run_all(run, table, todo, store, settings)
     return _conclude(table, chosen, plans, todo, records, store, settings)
 
 
-def _run_all(
+def run_all(
     what: Callable[..., Record], table: Table, todo: list[Case], store: Store, settings: Settings
 ) -> list[Record]:
     """Run what is not stored yet, keeping each record as it comes; all records, in order."""
@@ -164,7 +164,7 @@ def _conclude(
     winner = board.winner(lines, metric)
     model = _refit(next(case for case in todo if case.method == winner.method.name), table)
     baseline = board.best_baseline(lines, metric)
-    table.notes += _notes(store, winner) + _warnings(records)
+    table.notes += _notes(store, winner) + warnings_of(records)
     facts = {
         "kind": "compare",
         "title": f"{table.target} from {table.source}",
@@ -226,7 +226,7 @@ def _stress(
     protocol = {"kind": "stress", "folds": settings.folds, "repeats": STRESS_REPEATS}
     cases = [Case(**{**firsts[name].__dict__, "protocol": protocol}) for name in names]
     free = Settings(**{**settings.__dict__, "budget": None, "progress": False})
-    found = _run_all(run_stress, table, cases, store, free)
+    found = run_all(run_stress, table, cases, store, free)
     return {r.method: {"error": r.reason} if r.failed else r.facts for r in found}
 
 
@@ -235,7 +235,7 @@ def _failures(records: list[Record]) -> list[dict[str, Any]]:
     return [{"method": r.method, "fold": r.fold, "error": r.reason} for r in failed]
 
 
-def _warnings(records: list[Record]) -> list[str]:
+def warnings_of(records: list[Record]) -> list[str]:
     """Each warning once, with the methods it came from: in workers nobody would see them."""
     found: dict[str, list[str]] = {}
     for one in records:

@@ -87,7 +87,7 @@ def _parts(table: Table, case: Case) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 def fit_and_score(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], task: str) -> Measured:
     """Fit a model on (X, y), score it on other rows, and time both."""
-    _load_torch()
+    load_torch()
     started = time.perf_counter()
     model.fit(*train)
     fitted = time.perf_counter()
@@ -115,7 +115,7 @@ def curve(model: Any) -> list[dict[str, Any]]:
     return plain([{name: step.get(name) for name in names} for step in history])
 
 
-def _load_torch() -> None:
+def load_torch() -> None:
     """Before the clock starts: importing is not the work of whichever method comes first."""
     import lightning_fabric  # noqa: F401
 

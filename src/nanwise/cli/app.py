@@ -17,6 +17,8 @@ COMMANDS = {
     "fit": "nanwise.cli.fit",
     "predict": "nanwise.cli.predict",
     "stress": "nanwise.cli.stress",
+    "impute": "nanwise.cli.impute",
+    "compare-imputers": "nanwise.cli.compare_imputers",
     "recommend": "nanwise.cli.recommend",
     "report": "nanwise.cli.report",
     "ampute": "nanwise.cli.ampute",

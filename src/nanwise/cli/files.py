@@ -22,15 +22,32 @@ class Table(NamedTuple):
     path: Path | None
 
 
-def open_any(data: str) -> tuple[pd.DataFrame, Path | None]:
+def open_data(data: str) -> Table:
     """Read a file, or the data set of that name when there is no such file."""
-    table = _open(data)
+    path = Path(data)
+    if path.exists():
+        from nanwise.data.table import read_table
+
+        return Table(path.name.split(".")[0], read_table(path), "", path)
+    if not _is_dataset(data):
+        raise ValueError(
+            f"{data}: no such file, and no data set of that name (list them: nanwise datasets)"
+        )
+    from nanwise.data.sets import load_dataset
+
+    found = load_dataset(data)
+    return Table(found.name, found.frame, found.target, None)
+
+
+def open_any(data: str) -> tuple[pd.DataFrame, Path | None]:
+    """Frame and path of :func:`open_data`."""
+    table = open_data(data)
     return table.frame, table.path
 
 
 def open_table(data: str, target: str | None) -> Table:
     """Like :func:`open_any`, for commands that need to know which column to predict."""
-    table = _open(data)
+    table = open_data(data)
     target = target or table.target
     if not target:
         raise ValueError(f"say which column of {data} to predict: --target NAME")
@@ -73,22 +90,6 @@ def output_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
         raise ValueError(f"{path} is {what}, not a folder; choose another name")
     _make_folder(folder)
     return folder
-
-
-def _open(data: str) -> Table:
-    path = Path(data)
-    if path.exists():
-        from nanwise.data.table import read_table
-
-        return Table(path.name.split(".")[0], read_table(path), "", path)
-    if not _is_dataset(data):
-        raise ValueError(
-            f"{data}: no such file, and no data set of that name (list them: nanwise datasets)"
-        )
-    from nanwise.data.sets import load_dataset
-
-    found = load_dataset(data)
-    return Table(found.name, found.frame, found.target, None)
 
 
 def _is_dataset(name: str) -> bool:

@@ -37,6 +37,23 @@ def network_settings(pairs: Iterable[str]) -> dict[str, Any]:
     return method_settings(pairs, ANY_NETWORK) if params else {}
 
 
+def imputer_params(pairs: Iterable[str], method: str, device: str | None = None) -> dict[str, Any]:
+    """Parameters for one imputer; a ValueError names what it does not know."""
+    from nanwise.estimators.table_imputer import imputer_of, imputer_settings
+
+    params, defaults = settings(pairs), imputer_settings(method)
+    if device is not None:
+        if "device" not in defaults:
+            raise ValueError(f"--device: {method} trains no network, there is nothing to move")
+        params["device"] = device
+    _refuse_unknown(params, defaults, "")
+    if "plan" in params:
+        _check_plan(params["plan"])
+    params = {name: _like(value, defaults[name]) for name, value in params.items()}
+    imputer_of(method, params)
+    return params
+
+
 def _flat(tree: dict[str, Any]) -> dict[str, Any]:
     """``gaps.power=1`` reaches the treatment, which scikit-learn spells ``gaps__power``."""
     own = tree.pop("gaps", {})

@@ -19,6 +19,8 @@ def to_markdown(facts: dict[str, Any]) -> str:
         "stress": _stress,
         "reproduce": _reproduce,
         "recommend": _recommend,
+        "impute": _impute,
+        "compare_imputers": _compare_imputers,
     }[facts["kind"]]
     parts = [
         f"# {text(page['title'])}",
@@ -213,3 +215,53 @@ def _lists(page: dict[str, Any]) -> list[str]:
             f"The first {text(top['n'])} items for {text(top['users'])} users: {code(top['path'])}."
         )
     return _section("Model and lists", *lines)
+
+
+def _impute(page: dict[str, Any]) -> list[str]:
+    filled = [
+        (r["name"], r["kind"], r["share_text"], r["filled_text"], r["observed"], r["imputed"])
+        for r in page["columns"]
+    ]
+    errors = [
+        (r["name"], r["measure"], r["held"], r["error_text"], r["mean_text"], r["wasserstein_text"])
+        for r in page["check_rows"]
+    ]
+    return [
+        *_section(
+            "What was filled",
+            "\n".join(f"- {code(file)}" for file in page["files"]),
+            "\n".join(f"- {text(note)}" for note in page["notes"]),
+            table(("column", "kind", "missing", "filled", "observed", "imputed"), filled),
+        ),
+        *_section(
+            "Error on hidden cells",
+            "\n".join(f"- {text(sentence)}" for sentence in page["check"]),
+            table(("column", "measure", "hidden", "error", "mean filling", "Wasserstein"), errors),
+            table(("score", page["method"], "mean filling"), page["scores"]),
+        ),
+        *_pairs("Imputer", page["model"]["params"]),
+    ]
+
+
+def _compare_imputers(page: dict[str, Any]) -> list[str]:
+    heads = ("rank", "imputer", "error", "of mean filling", *page["setting_names"], "fit", "fill")
+    rows = [
+        (
+            r["rank"],
+            r["method"],
+            f"failed: {r['error']}" if r["mean"] is None else r["mean_text"],
+            r["relative_text"],
+            *(cell["text"] for cell in r["settings"]),
+            r["fit_text"],
+            r["fill_text"],
+        )
+        for r in page["board"]
+    ]
+    scores = [(r["method"], *(cell["text"] for cell in r["scores"])) for r in page["board"]]
+    return [
+        *_section(
+            "Leaderboard", "\n".join(f"- {text(n)}" for n in page["notes"]), table(heads, rows)
+        ),
+        *_section("Other scores", table(("imputer", *page["score_names"]), scores)),
+        *_section("Failures", table(("imputer", "setting", "reason"), _failures(page))),
+    ]

@@ -18,7 +18,7 @@ from nanwise.report.numbers import plain
 from nanwise.report.view import view_of
 
 KINDS = ("html", "md", "json")
-FACTS = ("compare", "stress", "reproduce", "recommend")
+FACTS = ("compare", "stress", "reproduce", "recommend", "impute", "compare_imputers")
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -28,8 +28,8 @@ def render(facts: Mapping[str, Any], kind: str = "html") -> str:
     Parameters
     ----------
     facts : mapping
-        Plain values with ``"kind"``: ``"compare"``, ``"stress"``, ``"reproduce"`` or
-        ``"recommend"``. Sections that are absent are left out of the report.
+        Plain values with ``"kind"``, one of ``FACTS``. Sections that are absent are left out of the
+        report.
     kind : {"html", "md", "json"}
         ``html`` is one file without outside parts: style, script and pictures are inside.
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanwise.report import drift_figures, figures, recommend_view
+from nanwise.report import (
+    drift_figures,
+    figures,
+    impute_view,
+    imputers_view,
+    recommend_view,
+)
 from nanwise.report.numbers import (
     decimals,
     interval,
@@ -28,6 +34,8 @@ def view_of(facts: dict[str, Any]) -> dict[str, Any]:
         "stress": _stress,
         "reproduce": _reproduce,
         "recommend": recommend_view.view,
+        "impute": impute_view.view,
+        "compare_imputers": imputers_view.view,
     }[facts["kind"]]
     return {
         "title": title_of(facts),
@@ -47,6 +55,8 @@ def title_of(facts: dict[str, Any]) -> str:
         "stress": f"Stress test of {facts.get('model', 'a model')}",
         "reproduce": f"Reproduction of {facts.get('id', 'a table')}",
         "recommend": "Recommendations",
+        "impute": "Imputation",
+        "compare_imputers": "Comparison of imputers",
     }
     return str(facts.get("title") or default[facts["kind"]])
 

@@ -23,6 +23,7 @@ ALLOWED: dict[str, str] = {
     "EMRegressor": "nanwise.estimators.gaussian:EMRegressor",
     "GaussianImputer": "nanwise.estimators.gaussian:GaussianImputer",
     "TableModel": "nanwise.estimators.table_model:TableModel",
+    "TableImputer": "nanwise.estimators.table_imputer:TableImputer",
     "Scaler": "nanwise.estimators.scale:Scaler",
     "FillImputer": "nanwise.estimators.impute.by_treatment:FillImputer",
     "Features": "nanwise.estimators.impute.features:Features",

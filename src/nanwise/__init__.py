@@ -18,6 +18,7 @@ _NAMES = {
     "Imputer": "nanwise.estimators.impute.base",
     "FillImputer": "nanwise.estimators.impute.by_treatment",
     "make_imputer": "nanwise.estimators.impute.by_treatment",
+    "VSAEImputer": "nanwise.methods.mixed.vsae",
     "TableModel": "nanwise.estimators.table_model",
     "TableImputer": "nanwise.estimators.table_imputer",
     "Recommender": "nanwise.estimators.recommender",

@@ -1,0 +1,356 @@
+"""VSAE: imputation, generation and densities by a variational selective autoencoder."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from nanwise.completion import TableCompletion
+from nanwise.estimators.impute.features import SKEWED
+from nanwise.estimators.impute.net import NetImputer
+from nanwise.estimators.impute.tables import read_cells
+from nanwise.estimators.impute.template import describe, make_table
+from nanwise.registry import method
+from nanwise.train.checks import number, one_of, whole
+from nanwise.train.plan import Plan
+
+
+@method(
+    "vsae",
+    kind="imputer",
+    inputs="mixed",
+    summary="A latent variable model of the data together with the pattern of gaps, in which every "
+    "attribute has latents of its own.",
+    paper="Gong, Hajimirsadeghi, He, Durand, Mori: Variational Selective Autoencoder: Learning "
+    "from Partially-Observed Heterogeneous Data, AISTATS 2021",
+    when="Tables of mixed kinds, or several modalities of which whole ones are missing, when draws "
+    "and new rows are wanted, or when gaps may depend on the values themselves.",
+    space={"latent": [2, 4], "hidden": [64, 128], "warm_up": [0.1, 0.5]},
+    tiny={"bound": 5, "importance": 50, "plan": Plan(epochs=20, lr=1e-2, weight_decay=0.0)},
+)
+class VSAEImputer(NetImputer):
+    """Variational selective autoencoder.
+
+    Every attribute has latents of its own. Those of an observed attribute are proposed by an
+    encoder that sees this attribute alone, those of a missing one by an encoder that sees all that
+    is observed of the row and which attributes these are. From all latents one decoder gives the
+    probability that an attribute is observed, and others, which see that answer, the distribution
+    of every attribute. So gaps that depend on what they hide are part of the model.
+
+    Parameters
+    ----------
+    latent : int, default=2
+        Latents of an attribute.
+    vector_latent : int, default=256
+        Latents of a vector, such as a picture.
+    hidden : int, default=64
+        Hidden units of the decoder of the data.
+    number_hidden, level_hidden, vector_hidden : int, default=16, 64, 128
+        Hidden units of the encoder of a number, of levels and of a vector; the last is also that
+        of a vector's decoder.
+    collective_hidden : int, default=128
+        Hidden units of the encoder that sees all attributes.
+    pattern_hidden : int, default=16
+        Hidden units of the decoder of the observed pattern.
+    layers : int, default=3
+        Hidden layers of the encoders.
+    condition : {"decoded", "observed"}, default="decoded"
+        What the decoders of the data see of the pattern: its decoded probabilities, as published,
+        or the pattern itself.
+    activation : {"leaky", "printed"}, default="leaky"
+        Whether the affine layers of the decoders of the data all have an activation between them,
+        or, as the paper prints it, only the first two.
+    second_pass : {"keep", "re-encode"}, default="keep"
+        Which latents explain generated values: those proposed for the row (``keep``), or also
+        those that the encoders of single attributes propose for the completed row.
+    warm_up : int or float, default=0.1
+        Epochs without generated values; below 1 their share of all epochs. After them every step
+        draws values for the gaps, and their likelihood is part of the bound.
+    draws : int, default=2
+        Values drawn for each gap in a step; 100 as published.
+    bound : int, default=20
+        Latents of each row in the bound that is maximised. 1 is the evidence lower bound, as
+        published; more make it tighter, so that less of the correlation between attributes is lost
+        to the form of the proposal, for about twice the time.
+    importance : int, default=1000
+        Latents of a row of which, weighted by importance, a single answer or a draw is made.
+    variance : {"shared", "own"} or float, default="shared"
+        Variance of numbers given the latents: learnt for each attribute, or for each row and
+        attribute, or fixed (on the scale of standardised columns). Of the published network
+        nothing but means comes out, which fixes it; intervals of draws are then as wide as that
+        number, not as the data.
+    numbers : {"gaussian", "student"}, default="gaussian"
+        Distribution of numbers given the latents.
+    norm : bool, default=True
+        Whether hidden layers are normalised over the batch; those of a vector's encoder never are.
+    kinds : sequence, mapping or None
+        What the columns are, see :class:`nanwise.data.attributes.Layout`.
+    plan : Plan or None
+        How to train. None stands for ``Plan(epochs=200, lr=2e-3, optimizer="adam",
+        weight_decay=0.0)``.
+    device : {None, "cpu", "cuda", "cuda:<n>", "auto"}
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    net_ : VSAENet
+        The trained network.
+    history_, n_iter_
+        Its training; losses are negative bounds of a row's log density, in standardised units.
+    layout_ : Layout
+        The attributes.
+
+    Notes
+    -----
+    :meth:`published` has the settings of the paper. The method is described in US patent
+    12,033,083 (Royal Bank of Canada).
+
+    With exact proposals the likelihood of generated values has a gradient of mean 0: it completes
+    the bound, and says nothing new. What it changes is the answer of ``bound=1``.
+    """
+
+    samples = True
+
+    def __init__(
+        self,
+        latent: int = 2,
+        vector_latent: int = 256,
+        hidden: int = 64,
+        number_hidden: int = 16,
+        level_hidden: int = 64,
+        vector_hidden: int = 128,
+        collective_hidden: int = 128,
+        pattern_hidden: int = 16,
+        layers: int = 3,
+        condition: str = "decoded",
+        activation: str = "leaky",
+        second_pass: str = "keep",
+        warm_up: float = 0.1,
+        draws: int = 2,
+        bound: int = 20,
+        importance: int = 1000,
+        variance: str | float = "shared",
+        numbers: str = "gaussian",
+        norm: bool = True,
+        kinds: Any = None,
+        plan: Plan | None = None,
+        device: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.latent = latent
+        self.vector_latent = vector_latent
+        self.hidden = hidden
+        self.number_hidden = number_hidden
+        self.level_hidden = level_hidden
+        self.vector_hidden = vector_hidden
+        self.collective_hidden = collective_hidden
+        self.pattern_hidden = pattern_hidden
+        self.layers = layers
+        self.condition = condition
+        self.activation = activation
+        self.second_pass = second_pass
+        self.warm_up = warm_up
+        self.draws = draws
+        self.importance = importance
+        self.bound = bound
+        self.variance = variance
+        self.numbers = numbers
+        self.norm = norm
+        self.kinds = kinds
+        self.plan = plan
+        self.device = device
+        self.random_state = random_state
+
+    @classmethod
+    def published(cls, **changes: Any) -> Self:
+        """An imputer with the paper's settings for tables of numbers, and these changes.
+
+        The paper takes ``lr=1e-2, epochs=2000`` for tables of levels and ``lr=1e-4`` for pictures;
+        the share of validation rows is that of its pictures, and batches of 128 are our choice.
+        """
+        plan = Plan(
+            epochs=1000,
+            lr=1e-3,
+            optimizer="adam",
+            weight_decay=0.0,
+            schedule=None,
+            validation=0.2,
+            patience=None,
+        )
+        paper: dict[str, Any] = {"warm_up": 100, "draws": 100, "bound": 1, "variance": 1.0}
+        return cls(**paper | {"activation": "printed", "plan": plan} | changes)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows with gaps.
+
+        Parameters
+        ----------
+        X : array or DataFrame (pandas, polars) of shape (n_rows, n_columns)
+            NaN, None, NA and null are gaps.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X)
+        self.template_ = describe(X, self.schema_encoder_)
+        return self
+
+    def complete(self, X: Any) -> TableCompletion:
+        """What the gaps of these rows may hold: an object with ``mean()`` and ``sample(n)``.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_rows, n_columns)
+        """
+        check_is_fitted(self)
+        return TableCompletion(self, X, ~np.isnan(read_cells(self, X, reset=False)))
+
+    def generate(self, n: int = 1, random_state: Any = None) -> Any:
+        """New rows from the model, without gaps.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        random_state : int, RandomState or None
+            Seed.
+
+        Returns
+        -------
+        array or DataFrame of shape (n, n_columns)
+            Like the training table: a frame of the same library with the same names and dtypes. A
+            column in which nothing was observed holds 0.
+        """
+        import torch
+
+        check_is_fitted(self)
+        whole("n", n)
+        generator = _generator(random_state)
+        with torch.inference_mode():
+            features = self._answering().generate(n, generator).numpy()
+        codes = np.zeros((n, len(self.seen_)))
+        codes[:, self.seen_] = self.features_.decode(features)
+        return make_table(self, self.template_, codes)
+
+    def log_prob(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> np.ndarray:
+        """Log density of the observed cells of each row, and of which cells are observed.
+
+        Estimated from ``n_samples`` importance samples; too small on average, the less so the more
+        samples there are. Densities of numbers are per unit of the table; levels and counts have
+        probabilities.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_rows, n_columns)
+        n_samples : int
+            Latents of each row.
+        random_state : int, RandomState or None
+            Seed.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        import torch
+
+        check_is_fitted(self)
+        whole("n_samples", n_samples)
+        codes = read_cells(self, X, reset=False)[:, self.seen_]
+        generator, net = _generator(random_state), self._answering()
+        with torch.inference_mode():
+            found = net.log_prob(*self._tensors(codes), n_samples, generator).numpy()
+        return found + self._log_unit(codes)
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        from nanwise.nets.mixed.vsae import SECOND_PASSES
+        from nanwise.nets.mixed.vsae_decoders import ACTIVATIONS, CONDITIONS
+        from nanwise.nn.likelihoods import NUMBERS, VARIANCES
+
+        super()._check_settings()
+        for name in _WHOLE:
+            whole(name, getattr(self, name))
+        one_of("condition", self.condition, CONDITIONS)
+        one_of("activation", self.activation, ACTIVATIONS)
+        one_of("second_pass", self.second_pass, SECOND_PASSES)
+        one_of("numbers", self.numbers, NUMBERS)
+        number("warm_up", self.warm_up, least=0.0)
+        if isinstance(self.variance, str):
+            one_of("variance", self.variance, VARIANCES)
+        else:
+            number("variance", self.variance, above=0.0)
+
+    def _default_plan(self) -> Plan:
+        return Plan(epochs=200, lr=2e-3, optimizer="adam", weight_decay=0.0)
+
+    def _network(self, parts: tuple[Any, ...]) -> Any:
+        from nanwise.nets.mixed.vsae import VSAENet
+        from nanwise.nets.mixed.vsae_proposal import Sizes
+
+        sizes = Sizes(
+            latent=self.latent,
+            vector_latent=self.vector_latent,
+            numbers=self.number_hidden,
+            levels=self.level_hidden,
+            vectors=self.vector_hidden,
+            collective=self.collective_hidden,
+            decoder=self.hidden,
+            pattern=self.pattern_hidden,
+            layers=self.layers,
+        )
+        return VSAENet(
+            parts,
+            sizes,
+            condition=self.condition,
+            activation=self.activation,
+            second_pass=self.second_pass,
+            warm_up=self.warm_up,
+            draws=self.draws,
+            importance=self.importance,
+            bound=self.bound,
+            norm=self.norm,
+            numbers=self.numbers,
+            variance=self.variance,
+        )
+
+    def _log_unit(self, codes: np.ndarray) -> np.ndarray:
+        """Log of the features per unit of the table, added up over the observed numbers, (N,)."""
+        total = np.zeros(len(codes))
+        observed = self.layout_.observed(codes)
+        for a, attribute in enumerate(self.layout_.attributes):
+            if attribute.kind in ("real", "positive", "vector"):
+                columns = list(attribute.columns)
+                unit = np.full(len(codes), -np.log(self.features_.scaler_.width_[columns]).sum())
+                if attribute.kind in SKEWED:
+                    unit -= np.log1p(np.nan_to_num(codes[:, columns[0]]))
+                total += np.where(observed[:, a], unit, 0.0)
+        return total
+
+
+_WHOLE = (
+    "latent",
+    "vector_latent",
+    "hidden",
+    "number_hidden",
+    "level_hidden",
+    "vector_hidden",
+    "collective_hidden",
+    "pattern_hidden",
+    "layers",
+    "draws",
+    "bound",
+    "importance",
+)
+
+
+def _generator(random_state: Any) -> Any:
+    import torch
+
+    return torch.Generator().manual_seed(int(check_random_state(random_state).randint(2**31 - 1)))

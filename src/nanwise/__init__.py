@@ -17,6 +17,8 @@ _NAMES = {
     "GaussianImputer": "nanwise.estimators.gaussian",
     "Imputer": "nanwise.estimators.impute.base",
     "FillImputer": "nanwise.estimators.impute.by_treatment",
+    "GAINImputer": "nanwise.methods.mixed.gain",
+    "MissForestImputer": "nanwise.methods.mixed.missforest",
     "make_imputer": "nanwise.estimators.impute.by_treatment",
     "VSAEImputer": "nanwise.methods.mixed.vsae",
     "TableModel": "nanwise.estimators.table_model",

@@ -1,0 +1,191 @@
+"""Generative adversarial imputation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nanwise.nets.mixed.outputs import Outputs
+from nanwise.nets.mlp import MLP
+
+HINTS = ("code", "paper")
+
+#: added to what a logarithm is taken of, as in the authors' code
+EPS = 1e-8
+#: share of the old value in the running mean of squared errors
+_KEEP = 0.99
+
+
+class GAINNet(nn.Module):
+    """A generator fills gaps, a discriminator tells filled cells from observed ones.
+
+    With observed cells m (1 = observed), noise z and a hint h, the generator gives
+    ``g = G(m x + (1 - m) z, m)``, the completed row is ``m x + (1 - m) g``, and the discriminator
+    sees it with h and gives per attribute the probability d that it was observed.
+
+    - discriminator: ``-mean[m log d + (1 - m) log(1 - d)]``
+    - generator: ``-mean[(1 - m) log d] + alpha mean[(m (x - g))²] / mean[m]``
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The attributes.
+    hidden : sequence of int or None
+        Widths of the hidden layers of both networks; None: two as wide as there are features.
+    alpha : float
+        Weight of the squared error.
+    hint : {"code", "paper"}
+        What the discriminator is told of m. With b drawn per attribute, 1 with probability
+        ``hint_rate``: "code" tells ``b m`` and scores all attributes; "paper" tells
+        ``b m + (1 - b) / 2`` and scores those of which nothing was told.
+    hint_rate : float
+    noise : float
+        z is uniform between 0 and this.
+    hide : float
+        Share of the observed attributes that are hidden from the generator in every step, and that
+        count as missing but for the squared error, which takes all that were observed. 0 as
+        published: the generator then sees every value that it is asked to repeat.
+    bounded : bool
+        Whether numbers are scaled to [0, 1].
+    """
+
+    error: Tensor
+
+    def __init__(
+        self,
+        parts: Sequence[Any],
+        hidden: Sequence[int] | None = None,
+        *,
+        alpha: float = 100.0,
+        hint: str = "code",
+        hint_rate: float = 0.9,
+        noise: float = 0.01,
+        hide: float = 0.0,
+        bounded: bool = True,
+    ) -> None:
+        super().__init__()
+        self.alpha, self.hint, self.hint_rate = alpha, hint, hint_rate
+        self.noise, self.hide = noise, hide
+        self.settings = (alpha, hint, hint_rate, noise, hide, bounded)
+        self.outputs = Outputs(parts, bounded)
+        n_features, n_attributes = self.outputs.n_features, self.outputs.n_attributes
+        widths = (n_features, n_features) if hidden is None else tuple(hidden)
+        self.generator = _network(n_features + n_attributes, widths, n_features)
+        self.discriminator = _network(n_features + n_attributes, widths, n_attributes)
+        # running mean of the squared errors of what was hidden, per feature: how sure a fill is
+        self.register_buffer("error", torch.zeros(n_features))
+
+    @property
+    def players(self) -> dict[str, list[nn.Parameter]]:
+        """Who learns, in the order of the steps."""
+        return {
+            "discriminator": list(self.discriminator.parameters()),
+            "generator": list(self.generator.parameters()),
+        }
+
+    # -- training --------------------------------------------------------------------------------
+
+    def training_step(self, batch: Any, phase: str = "generator") -> Tensor:
+        """Loss of the player ``phase``."""
+        features, observed = batch
+        shown = observed & (torch.rand(observed.shape, device=observed.device) >= self.hide)
+        z = self.noise * torch.rand_like(features)
+        told = torch.rand(observed.shape, device=observed.device) < self.hint_rate
+        given = self.generate(features, shown, z)
+        if phase == "discriminator":
+            given = given.detach()
+        judged = self.judge(self.complete(features, shown, given), shown, told)
+        if phase == "discriminator":
+            return self.discriminator_loss(judged, shown, told)
+        self._learn_error(features, given, observed & ~shown)
+        return self.generator_loss(judged, features, given, shown, observed)
+
+    def validation_step(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Squared error of a fixed half of the observed attributes, filled from the others."""
+        features, observed = batch
+        every_other = torch.arange(observed.shape[1], device=observed.device) % 2 == 0
+        asked = observed & every_other
+        off = (self.fill(features, observed & ~every_other) - features) ** 2
+        where = self.outputs.spread(asked)
+        return (off * where).sum(), where.sum()
+
+    def discriminator_loss(self, judged: Tensor, shown: Tensor, told: Tensor) -> Tensor:
+        """Cross entropy of what was observed, of all attributes or of those not told."""
+        m = shown.to(judged.dtype)
+        each = m * (judged + EPS).log() + (1 - m) * (1 - judged + EPS).log()
+        if self.hint == "code":
+            return -each.mean()
+        asked = (~told).to(judged.dtype)
+        return -(each * asked).sum() / asked.sum().clamp(min=1)
+
+    def generator_loss(
+        self, judged: Tensor, features: Tensor, given: Tensor, shown: Tensor, observed: Tensor
+    ) -> Tensor:
+        """How well the discriminator sees through it, and the error where the truth is known."""
+        m = shown.to(judged.dtype)
+        seen_through = -((1 - m) * (judged + EPS).log()).mean()
+        known = self.outputs.spread(observed).to(features.dtype)
+        error = ((known * (features - given)) ** 2).mean() / known.mean().clamp(min=EPS)
+        return seen_through + self.alpha * error
+
+    def generate(self, features: Tensor, shown: Tensor, z: Tensor) -> Tensor:
+        """What the generator says of all features."""
+        seen = torch.where(self.outputs.spread(shown), features, z)
+        return self.outputs(self.generator(torch.cat([seen, shown.to(seen.dtype)], dim=-1)))
+
+    def complete(self, features: Tensor, shown: Tensor, given: Tensor) -> Tensor:
+        """Observed features as they are, the others as given."""
+        return torch.where(self.outputs.spread(shown), features, given)
+
+    def judge(self, completed: Tensor, shown: Tensor, told: Tensor) -> Tensor:
+        """Probability of each attribute to have been observed."""
+        m = shown.to(completed.dtype)
+        unknown = 0.0 if self.hint == "code" else 0.5
+        hint = torch.where(told, m, torch.full_like(m, unknown))
+        return self.discriminator(torch.cat([completed, hint], dim=-1)).sigmoid()
+
+    @torch.no_grad()
+    def _learn_error(self, features: Tensor, given: Tensor, hidden: Tensor) -> None:
+        where = self.outputs.spread(hidden)
+        count = where.sum(dim=0)
+        now = ((features - given) ** 2 * where).sum(dim=0) / count.clamp(min=1)
+        first = self.error == 0
+        mixed = torch.where(first, now, _KEEP * self.error + (1 - _KEEP) * now)
+        self.error.copy_(torch.where(count > 0, mixed, self.error))
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def fill(self, features: Tensor, observed: Tensor) -> Tensor:
+        """Features given the mean noise."""
+        z = torch.full_like(features, self.noise / 2)
+        return self.complete(features, observed, self.generate(features, observed, z))
+
+    def draw(
+        self, features: Tensor, observed: Tensor, n: int, generator: torch.Generator | None
+    ) -> Tensor:
+        """Features given fresh noise, (n, N, F); levels drawn from their probabilities.
+
+        A generator that was trained on hidden cells also knows how far off it is: numbers get a
+        Gaussian error of that size.
+        """
+        shape = (n, *features.shape)
+        z = self.noise * torch.rand(shape, dtype=features.dtype, generator=generator)
+        shown = observed.expand(n, *observed.shape)
+        given = self.generate(features.expand(shape), shown, z)
+        off = torch.randn(shape, dtype=features.dtype, generator=generator)
+        given = given + off * torch.where(self.outputs.number, self.error, 0).sqrt()
+        given = self.outputs.sample_levels(given, generator)
+        return self.complete(features.expand(shape), shown, given)
+
+
+def _network(n_in: int, hidden: tuple[int, ...], n_out: int) -> MLP:
+    """Affine layers that start with Gaussian weights of variance 2 / n_in and without biases."""
+    made = MLP(n_in, hidden, n_out)
+    for layer in made.layers:
+        if hasattr(layer, "weight"):
+            nn.init.kaiming_normal_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    return made

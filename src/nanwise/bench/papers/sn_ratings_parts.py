@@ -19,7 +19,7 @@ NORMALIZE: dict[str, dict[str, Any]] = {
 #: between none and the published one: the inputs of a row go with (K / count) ** 0.7
 MILD: dict[str, Any] = {"normalize": "sparsity", "power": 0.7}
 #: where the search for λ starts: the same with and without normalisation
-CENTRES = {"autorec": 100.0, "cfnade": 10.0, "cfuica": 30.0, "autorec_filled": 100.0}
+CENTRES = {"autorec": 100.0, "cfnade": 10.0, "cfuica": 50.0, "autorec_filled": 100.0}
 #: trained again on all training ratings, for as many epochs as were best
 REFIT = ("autorec", "autorec_filled")
 

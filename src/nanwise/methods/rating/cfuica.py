@@ -72,8 +72,8 @@ class CFUIcA(LevelRecommender):
         Steps that make an epoch; ``plan.batch`` is not used.
     plan : Plan or None
         How to train. None stands for ``Plan(epochs=40, lr=2e-3, optimizer="adam",
-        schedule="cosine", validation=0.05, patience=None, clip=5.0, eps=1e-4)``, and for 120
-        epochs above half a million ratings, of which a step predicts a smaller share.
+        schedule="cosine", validation=0.05, patience=None, clip=5.0, eps=1e-4)``, and for 60 epochs
+        with ``lr=5e-3`` above half a million ratings, of which a step predicts a smaller share.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.
@@ -157,9 +157,10 @@ class CFUIcA(LevelRecommender):
             number("K", value, above=0.0)
 
     def _default_plan(self, train: Ratings) -> Plan:
+        few = len(train) <= _FEW
         return Plan(
-            epochs=40 if len(train) <= _FEW else 120,
-            lr=2e-3,
+            epochs=40 if few else 60,
+            lr=2e-3 if few else 5e-3,
             optimizer="adam",
             validation=0.05,
             patience=None,

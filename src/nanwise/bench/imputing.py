@@ -47,9 +47,9 @@ class Imputation:
 
 def default_method(m: int = 1) -> str:
     """What is used when no method is named: for one best value, or for several draws."""
-    names = imputer_names()
-    wanted = SINGLE if m == 1 else SEVERAL
-    return next((name for name in wanted if name in names), wanted[-1])
+    names = imputer_names() if m == 1 else samplers()
+    wanted = SINGLE if m == 1 else (*SEVERAL, *names)
+    return next((name for name in wanted if name in names), SINGLE[-1])
 
 
 def impute(

@@ -210,6 +210,7 @@ class _Style:
 
     def _number(self, value: float) -> str:
         text = f"{value:.8g}" if self.decimals is None else f"{value:.{self.decimals}f}"
+        text = text.lstrip("-") if not text.strip("-0.") else text  # no -0.0
         return text.replace(".", self.decimal)
 
     def _date(self, value: Any) -> str:

@@ -67,8 +67,8 @@ class ParquetPatch(TableWriter):
     def _take(self, rows: int) -> list[Any]:
         """Batches that have so many rows together."""
         found: list[Any] = []
-        while sum(map(len, found)) < rows:
-            found.append(next(self._batches))
+        while sum(map(len, found)) < rows and (more := next(self._batches, None)) is not None:
+            found.append(more)
         if sum(map(len, found)) != rows:
             raise DataError(f"{self.path}: rows were not read in the pieces they are written in")
         return found

@@ -14,12 +14,17 @@ from nanwise.data.split import folds
 from nanwise.registry import Method, find, known
 
 KINDS = ("treatment", "predictor")
+#: kinds that a network stands behind
+NETWORKS = ("treatment", "imputer")
 ROLES = ("baseline", "rival", "method")
 EVERY_TREATMENT = "*"
 
 
 def choose(names: Sequence[str] | None, task: str) -> list[Method]:
-    """The named methods, or all table methods for the task; simple and quick ones first."""
+    """The named methods, or all table methods for the task; simple and quick ones first.
+
+    Imputers are compared when they are named: most train a network of their own.
+    """
     if names is None:
         found = [m for kind in KINDS for m in known(kind, inputs="table", task=task)]
     else:
@@ -30,7 +35,7 @@ def choose(names: Sequence[str] | None, task: str) -> list[Method]:
 
 
 def _fit_for(method: Method, task: str) -> Method:
-    if method.kind not in KINDS or method.inputs != "table":
+    if method.kind != "imputer" and (method.kind not in KINDS or method.inputs != "table"):
         raise ValueError(f"method {method.name!r} ({method.kind}) does not predict from a table")
     if task not in method.tasks:
         tasks = " and ".join(method.tasks)
@@ -42,7 +47,7 @@ def parameters(method: Method, given: Mapping[str, Mapping[str, Any]] | None) ->
     """Parameters of a method: those of ``"*"`` (all networks), then its own."""
     given = given or {}
     own = dict(given.get(method.name, {}))
-    if method.kind != "treatment":
+    if method.kind not in NETWORKS:
         return own
     shared = given.get(EVERY_TREATMENT, {})
     return {**shared, **own, "plan": {**shared.get("plan", {}), **own.get("plan", {})}}

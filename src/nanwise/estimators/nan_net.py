@@ -11,7 +11,7 @@ from scipy import sparse as sp
 from nanwise.estimators.base import NetEstimator
 from nanwise.estimators.scale import Scaler
 from nanwise.estimators.treatment import Treatment
-from nanwise.estimators.wrapped import resolve
+from nanwise.estimators.wrapped import Wrapped, resolve, unwrapped
 from nanwise.missing import observe
 from nanwise.train.checks import number, one_of, whole
 
@@ -29,6 +29,7 @@ class NanNet(NetEstimator):
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,
+        draws: int = 1,
         plan: Any = None,
         device: str | None = None,
         random_state: Any = None,
@@ -40,6 +41,7 @@ class NanNet(NetEstimator):
         self.members = members
         self.scale = scale
         self.sparse = sparse
+        self.draws = draws
         self.plan = plan
         self.device = device
         self.random_state = random_state
@@ -59,10 +61,14 @@ class NanNet(NetEstimator):
         number("dropout", self.dropout, least=0.0, below=1.0)
         whole("members", self.members)
         one_of("sparse", self.sparse, (None, "stored"))
+        whole("draws", self.draws)
+
+    def _train(self, X: Any, y: np.ndarray, weight: np.ndarray | None, seed: int) -> None:
+        self.treatment_ = resolve(self.gaps, self.draws, seed)
+        super()._train(X, y, weight, seed)
 
     def _learn_features(self, X: Any, weight: np.ndarray | None) -> Any:
         self.scaler_ = Scaler(self.scale)
-        self.treatment_ = resolve(self.gaps)
         if sp.issparse(X):
             if not self.treatment_.sparse:
                 raise ValueError(
@@ -75,16 +81,26 @@ class NanNet(NetEstimator):
         else:
             self.scaler_.fit(X, weight)
             self.treatment_.fit(*observe(self.scaler_.transform(X)), weight)
-        features = self._features(X)
-        self.n_prepared_ = int((features if sp.issparse(features) else features[0]).shape[1])
+        features = self._features(X, alone=False)
+        first = features[0] if isinstance(features, list) else features
+        self.n_prepared_ = int((first if sp.issparse(first) else first[0]).shape[1])
         return features
 
-    def _features(self, X: Any) -> Any:
+    def _features(self, X: Any, alone: bool = True) -> Any:
+        """Rows as the network takes them; a list of that, one for each of several draws."""
         if sp.issparse(X):
             return self.scaler_.transform_sparse(X)
-        return self.treatment_.prepare(*observe(self.scaler_.transform(X)))
+        rows = observe(self.scaler_.transform(X))
+        if self.draws > 1 and isinstance(self.treatment_, Wrapped):
+            return self.treatment_.complete(*rows, alone=alone)
+        return self.treatment_.prepare(*rows)
 
     def _source(self, features: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
+        if isinstance(features, list):
+            # Every completion of a row is a row to learn from.
+            y = np.concatenate([y] * len(features))
+            weight = None if weight is None else np.concatenate([weight] * len(features))
+            features = tuple(map(np.concatenate, zip(*features, strict=True)))
         if not sp.issparse(features):
             return super()._source(features, y, weight)
         from nanwise.estimators.sources import SparseSource
@@ -114,10 +130,14 @@ class NanNet(NetEstimator):
 
     @staticmethod
     def _forward(net: Any, features: Any) -> Any:
-        if not sp.issparse(features):
-            return NetEstimator._forward(net, features)
         import torch
 
+        if isinstance(features, list):
+            # Draws are averaged as members are, and with them: the first of three axes.
+            outputs = [NetEstimator._forward(net, one) for one in features]
+            return torch.cat([out if out.ndim == 3 else out[None] for out in outputs])
+        if not sp.issparse(features):
+            return NetEstimator._forward(net, features)
         from nanwise.nn.sparse import Rows
 
         return net(Rows.from_scipy(features, dtype=torch.float64), None)
@@ -126,11 +146,11 @@ class NanNet(NetEstimator):
         """As in scikit-learn.
 
         ``plan__lr=...`` also works while ``plan`` is None, ``gaps__power=...`` while ``gaps`` is
-        the name of a treatment.
+        the name of a treatment or imputer.
         """
         given = params.get("gaps", self.gaps)
         if isinstance(given, str) and any(key.startswith("gaps__") for key in params):
-            params["gaps"] = resolve(given)
+            params["gaps"] = unwrapped(given)
         return super().set_params(**params)
 
     # -- scikit-learn and saving -----------------------------------------------------------------

@@ -16,7 +16,8 @@ class NanClassifier(NanNet, NetClassifier):
     gaps : str, Treatment or transformer, default="sparsity_norm"
         What stands between the gaps and the network: the name of a registered treatment
         (``nanwise methods`` lists them), a :class:`~nanwise.Treatment`, or any scikit-learn
-        transformer that leaves no gap.
+        transformer that leaves no gap. Imputers are among these (``gaps="mice"``,
+        ``gaps=GaussianImputer()``).
     hidden : tuple of int, default=(256, 256)
         Widths of the hidden layers; ``()`` gives a linear model.
     activation : str, default="relu"
@@ -29,6 +30,10 @@ class NanClassifier(NanNet, NetClassifier):
         How columns are scaled before the treatment sees them.
     sparse : {None, "stored"}, default=None
         ``"stored"`` accepts SciPy CSR in which absent cells are missing; nothing is made dense.
+    draws : int, default=1
+        With an imputer that samples as ``gaps``: the number of random completions of every row. The
+        network learns from all of them, and predictions are averaged over them. 1: one completion
+        by ``transform``.
     class_weight : dict, "balanced" or None
         Weight of each class in the loss.
     plan : Plan, optional
@@ -78,6 +83,7 @@ class NanClassifier(NanNet, NetClassifier):
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,
+        draws: int = 1,
         class_weight: Any = None,
         plan: Any = None,
         device: str | None = None,
@@ -91,6 +97,7 @@ class NanClassifier(NanNet, NetClassifier):
             members=members,
             scale=scale,
             sparse=sparse,
+            draws=draws,
             plan=plan,
             device=device,
             random_state=random_state,
@@ -109,7 +116,8 @@ class NanRegressor(NanNet, NetRegressor):
     gaps : str, Treatment or transformer, default="sparsity_norm"
         What stands between the gaps and the network: the name of a registered treatment
         (``nanwise methods`` lists them), a :class:`~nanwise.Treatment`, or any scikit-learn
-        transformer that leaves no gap.
+        transformer that leaves no gap. Imputers are among these (``gaps="mice"``,
+        ``gaps=GaussianImputer()``).
     hidden : tuple of int, default=(256, 256)
         Widths of the hidden layers; ``()`` gives a linear model.
     activation : str, default="relu"
@@ -122,6 +130,10 @@ class NanRegressor(NanNet, NetRegressor):
         How columns are scaled before the treatment sees them.
     sparse : {None, "stored"}, default=None
         ``"stored"`` accepts SciPy CSR in which absent cells are missing; nothing is made dense.
+    draws : int, default=1
+        With an imputer that samples as ``gaps``: the number of random completions of every row. The
+        network learns from all of them, and predictions are averaged over them. 1: one completion
+        by ``transform``.
     scale_target : bool, default=True
         Whether the network learns the target at mean 0 and variance 1; predictions come back in
         its own unit either way. False makes it learn the level and the size of the target itself.
@@ -170,6 +182,7 @@ class NanRegressor(NanNet, NetRegressor):
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,
+        draws: int = 1,
         scale_target: bool = True,
         plan: Any = None,
         device: str | None = None,
@@ -183,6 +196,7 @@ class NanRegressor(NanNet, NetRegressor):
             members=members,
             scale=scale,
             sparse=sparse,
+            draws=draws,
             plan=plan,
             device=device,
             random_state=random_state,

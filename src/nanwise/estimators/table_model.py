@@ -20,8 +20,8 @@ TASKS = ("auto", "classification", "regression")
 def make_estimator(method: str, task: str, params: Any = None, random_state: Any = None) -> Any:
     """Estimator of a registered table method.
 
-    ``params`` are the estimator's; ``gaps__NAME`` reaches the treatment, and ``plan`` may be a dict
-    of :class:`~nanwise.Plan` settings.
+    ``params`` are the estimator's; ``gaps__NAME`` reaches the treatment or imputer, and ``plan``
+    may be a dict of :class:`~nanwise.Plan` settings.
     """
     found = registry.find(method)
     params = dict(params or {})
@@ -29,7 +29,7 @@ def make_estimator(method: str, task: str, params: Any = None, random_state: Any
         raise ValueError(f"method {method!r} is for {', '.join(found.tasks)}, not for {task}")
     if found.kind == "predictor":
         return found.make(task, random_state=random_state, **params)
-    if found.kind != "treatment":
+    if found.kind not in ("treatment", "imputer"):
         raise ValueError(f"method {method!r} is a {found.kind}, which does not predict a target")
     return _network(found, task, params, random_state)
 

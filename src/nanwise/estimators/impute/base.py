@@ -80,7 +80,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             out[part] = self._whole(self._fill(codes[part][:, self.seen_])[None])[0]
         return give_back(self, X, out)
 
-    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, X: Any, n: int = 1, random_state: Any = None, alone: bool = False) -> Any:
         """Tables with gaps filled by draws from their distribution given what is observed.
 
         Parameters
@@ -90,6 +90,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Number of draws.
         random_state : int, RandomState or None
             Seed.
+        alone : bool, default=False
+            Whether every row is drawn by itself, all from the same random numbers: what is drawn
+            for a row then depends on nothing but the row and the seed. Takes longer.
 
         Returns
         -------
@@ -103,10 +106,13 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "sample: nanwise methods --kind imputer"
             )
         codes = read_cells(self, X, reset=False)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        seed = check_random_state(random_state).randint(2**31 - 1)
+        rng = np.random.default_rng(seed)
         out = np.empty((n, *codes.shape))
         for part in self._blocks(len(codes)):
-            out[:, part] = self._whole(self._draw(codes[part][:, self.seen_], n, rng))
+            rows = codes[part][:, self.seen_]
+            drawn = self._draw_each(rows, n, seed) if alone else self._draw(rows, n, rng)
+            out[:, part] = self._whole(drawn)
         tables = [give_back(self, X, draw) for draw in out]
         return tables if is_frame(X) else np.stack(tables)
 
@@ -125,6 +131,11 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} does not draw")
 
     # -- parts -----------------------------------------------------------------------------------
+
+    def _draw_each(self, codes: np.ndarray, n: int, seed: int) -> np.ndarray:
+        """As ``_draw``, every row by itself and from the same seed."""
+        rows = (row[None] for row in codes)
+        return np.concatenate([self._draw(r, n, np.random.default_rng(seed)) for r in rows], axis=1)
 
     def _blocks(self, n_rows: int) -> Iterator[slice]:
         for start in range(0, n_rows, self.rows_at_once):

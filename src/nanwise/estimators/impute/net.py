@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from nanwise.estimators.impute.base import Imputer
 from nanwise.estimators.impute.features import Features
@@ -102,11 +101,19 @@ class NetImputer(Imputer):
         return np.where(np.isnan(codes), self.features_.decode(found), codes)
 
     def _draw(self, codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        return self._draw_by(self._answering(), codes, n, rng)
+
+    def _draw_each(self, codes: np.ndarray, n: int, seed: int) -> np.ndarray:
+        net, rows = self._answering(), (row[None] for row in codes)
+        drawn = [self._draw_by(net, row, n, np.random.default_rng(seed)) for row in rows]
+        return np.concatenate(drawn, axis=1)
+
+    def _draw_by(self, net: Any, codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         import torch
 
         generator = torch.Generator().manual_seed(int(rng.integers(2**63 - 1)))
         with torch.inference_mode():
-            found = self._answering().draw(*self._tensors(codes), n, generator).numpy()
+            found = net.draw(*self._tensors(codes), n, generator).numpy()
         decoded = np.stack([self.features_.decode(draw) for draw in found])
         return np.where(np.isnan(codes), decoded, codes)
 
@@ -123,12 +130,13 @@ class NetImputer(Imputer):
     # -- saving ----------------------------------------------------------------------------------
 
     def __nanwise_state__(self) -> dict[str, Any]:
-        check_is_fitted(self)
+        # An unfitted imputer may be a parameter of a fitted estimator.
+        fitted = hasattr(self, "net_")
         learnt = {k: v for k, v in vars(self).items() if k.endswith("_") and k != "net_"}
         return {
             "params": self.get_params(deep=False) | {"device": None},
             "learnt": learnt,
-            "weights": dict(self.net_.state_dict()),
+            "weights": dict(self.net_.state_dict()) if fitted else None,
         }
 
     @classmethod
@@ -136,8 +144,9 @@ class NetImputer(Imputer):
         imputer = cls(**state["params"])
         for name, value in state["learnt"].items():
             setattr(imputer, name, value)
-        imputer.net_ = imputer._build().eval()
-        imputer.net_.load_state_dict(state["weights"])
+        if state["weights"] is not None:
+            imputer.net_ = imputer._build().eval()
+            imputer.net_.load_state_dict(state["weights"])
         return imputer
 
 

@@ -49,6 +49,9 @@ def give_back(imputer: Any, X: Any, codes: np.ndarray) -> Any:
     if imputer.schema_encoder_ is not None:
         columns = imputer.schema_encoder_.inverse_transform(filled)
         cells = {name: columns[name] for name in columns.columns}
+        for column in imputer.schema_encoder_.schema.columns:
+            if column.kind == "boolean":
+                cells[column.name] = _in_words(X[column.name], cells[column.name], column.levels)
     else:
         cells = {str(name): filled[:, j] for j, name in enumerate(X.columns)}
     if type(X).__module__.split(".")[0] == "polars":
@@ -119,6 +122,24 @@ def _pandas_column(column: Any, new: Any, gap: np.ndarray) -> Any:
     filled = column.copy()
     filled.iloc[np.flatnonzero(gap)] = new
     return filled
+
+
+def _in_words(column: Any, truth: Any, levels: tuple[str, ...]) -> Any:
+    """Truth values as the column writes them: bool as it is, texts by the words it uses."""
+    import pandas as pd
+
+    from nanwise.data.parse import WORDS, to_truth
+
+    met = pd.Series(list(column.unique()), dtype=object).dropna()
+    if not met.map(lambda cell: isinstance(cell, str)).all():
+        return truth
+    pairs = (tuple(levels), *WORDS) if levels else WORDS
+    lower = set(met.str.strip().str.lower())
+    words = list(next((pair for pair in pairs if lower & set(pair)), pairs[0]))
+    for cell, value in zip(met, to_truth(met, levels), strict=True):
+        if value == value:
+            words[int(value)] = cell
+    return pd.Series([words[int(value)] for value in truth], dtype=object)
 
 
 def _own_levels(new: Any, categories: Any) -> list[Any]:

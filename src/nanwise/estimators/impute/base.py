@@ -61,6 +61,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         warn_about_gaps(codes, self.table_layout_.column_names)
         self.seen_ = ~np.isnan(codes).all(axis=0)
+        least, largest = np.fmin.reduce(codes, axis=0), np.fmax.reduce(codes, axis=0)
+        self.constants_ = np.where(least == largest, least, np.nan)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.layout_ = self.table_layout_.restrict(self.seen_)
         self._learn(codes[:, self.seen_], seed)
@@ -70,8 +72,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """The same table with its gaps filled by the best single value.
 
         Observed cells are those of ``X``, bit for bit; names, index and dtypes stay. An integer
-        column is filled by whole numbers. A column in which nothing was observed in training is
-        filled by 0; a categorical one of that kind stays as it is.
+        column is filled by whole numbers, a column that had one value in training by that. A column
+        in which nothing was observed in training is filled by 0; a categorical one of that kind
+        stays as it is.
         """
         check_is_fitted(self)
         codes = read_cells(self, X, reset=False)
@@ -142,12 +145,12 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             yield slice(start, start + self.rows_at_once)
 
     def _whole(self, seen: np.ndarray) -> np.ndarray:
-        """(n, N, D): columns that were never observed put back, as 0 (levels: unknown)."""
+        """(n, N, D): columns of one value have it, those never observed are 0 (levels: unknown)."""
         if np.isnan(seen).any():
             raise DataError(f"{type(self).__name__} left gaps: its answer is not a number")
         out = np.zeros((*seen.shape[:2], len(self.seen_)))
         out[..., self.seen_] = seen
-        return out
+        return np.where(np.isnan(self.constants_), out, self.constants_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

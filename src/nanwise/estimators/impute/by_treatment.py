@@ -56,19 +56,47 @@ class FillImputer(Imputer):
         self.features_ = Features(self.layout_).fit(codes)
         named = isinstance(self.treatment, str)
         self.treatment_ = registry.find(self.treatment).make() if named else clone(self.treatment)
+        self.centre_ = 0.0
+        features, there = self._spread(codes)
+        self.centre_ = features.sum(axis=0) / np.maximum(there.sum(axis=0), 1)
         self.treatment_.fit(*self._spread(codes))
 
     def _fill(self, codes: np.ndarray) -> np.ndarray:
         filled, there = self.treatment_.prepare(*self._spread(codes))
         if not there.all():  # constants are put in by a treatment's layer, in every batch
             filled = np.where(there, filled, self.treatment_.fill_)
-        return np.where(np.isnan(codes), self.features_.decode(filled), codes)
+        features = self._with_last(filled + self.centre_)
+        return np.where(np.isnan(codes), self.features_.decode(features), codes)
 
     def _spread(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features, and which of them are observed."""
+        """Features around 0, and which are observed; of every category without the last level.
+
+        All levels of a category sum to 1. With the last one among the features, a regression of one
+        level on the others would fit perfectly and never look at any other column.
+        """
         features, observed = self.features_.encode(codes)
         widths = [part.width for part in self.features_.parts_]
-        return features, np.repeat(observed, widths, axis=1)
+        kept = np.ones(features.shape[1], dtype=bool)
+        kept[self._last_levels()] = False
+        there = np.repeat(observed, widths, axis=1)[:, kept]
+        return np.where(there, features[:, kept] - self.centre_, 0.0), there
+
+    def _with_last(self, filled: np.ndarray) -> np.ndarray:
+        """All features again: the last level of a category has what the others leave of 1."""
+        last = self._last_levels()
+        whole = np.insert(filled, last - np.arange(len(last)), 0.0, axis=1)
+        for place, width in zip(last, self._widths("categorical"), strict=True):
+            whole[:, place] = 1 - whole[:, place - width + 1 : place].sum(axis=1)
+        return whole
+
+    def _last_levels(self) -> np.ndarray:
+        """Places of the last levels of categories among the features."""
+        parts = self.features_.parts_
+        ends = np.cumsum([part.width for part in parts]) - 1
+        return ends[[part.kind == "categorical" for part in parts]]
+
+    def _widths(self, kind: str) -> list[int]:
+        return [part.width for part in self.features_.parts_ if part.kind == kind]
 
 
 def make_imputer(name: str, **params: Any) -> Imputer:

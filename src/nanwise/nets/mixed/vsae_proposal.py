@@ -78,7 +78,7 @@ class ObservedNorm(nn.Module):
         variance = (share * (x - mean).square()).sum(1, keepdim=True)
         with torch.no_grad():
             # one row has no variance, and none says nothing at all
-            step = self.momentum * (count > 1)
+            step = self.momentum * (count > 1).to(x.dtype)
             self.running_mean.lerp_(mean, step)
             self.running_var.lerp_(variance * count / (count - 1).clamp(min=1), step)
         return mean, variance

@@ -5,7 +5,7 @@ import pytest
 
 FAKE = {
     name: made
-    for file in ("fake_facts.py", "fake_recommend.py")
+    for file in ("fake_facts.py", "fake_recommend.py", "fake_impute.py")
     for name, made in runpy.run_path(str(Path(__file__).with_name(file))).items()
 }
 
@@ -25,6 +25,8 @@ def reproduce_facts():
     return FAKE["reproduce_facts"]()
 
 
-@pytest.fixture(params=["compare", "stress", "reproduce", "recommend"])
+@pytest.fixture(
+    params=["compare", "stress", "reproduce", "recommend", "impute", "compare_imputers"]
+)
 def any_facts(request):
     return FAKE[f"{request.param}_facts"]()

@@ -19,6 +19,8 @@ _NAMES = {
     "FillImputer": "nanwise.estimators.impute.by_treatment",
     "ChainedImputer": "nanwise.methods.mixed.chained",
     "GAINImputer": "nanwise.methods.mixed.gain",
+    "MICEImputer": "nanwise.methods.mixed.mice",
+    "NormalImputer": "nanwise.methods.mixed.gaussian",
     "MissForestImputer": "nanwise.methods.mixed.missforest",
     "AEImputer": "nanwise.methods.mixed.ae",
     "VAEImputer": "nanwise.methods.mixed.vae",

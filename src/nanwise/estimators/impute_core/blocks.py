@@ -133,3 +133,27 @@ def put(
         whole[:, blocks.place(a)] = found
         found = finish(blocks, whole)[:, blocks.place(a)]
     filled[rows, blocks.place(a)] = found
+
+
+def draw_levels(blocks: Blocks, features: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Levels drawn as 0 and 1, their features taken as probabilities; in a copy."""
+    out = features.copy()
+    for a, kind in enumerate(blocks.kinds):
+        own = blocks.place(a)
+        if kind in LEVELLED and own.stop > own.start:
+            out[:, own] = draw_level(kind, np.clip(features[:, own], 0.0, 1.0), rng)
+    return out
+
+
+def draw_level(kind: str, chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One level per row, as 0 and 1.
+
+    ``chances`` (N, levels) need not sum to 1; of an ordinal attribute they are those to reach each
+    level.
+    """
+    uniform = rng.random((len(chances), 1))
+    if kind != "categorical":
+        return (uniform < np.minimum.accumulate(chances, axis=1)).astype(np.float64)
+    reached = chances.cumsum(axis=1)
+    level = (reached < uniform * reached[:, -1:]).sum(axis=1).clip(max=chances.shape[1] - 1)
+    return (level[:, None] == np.arange(chances.shape[1])).astype(np.float64)

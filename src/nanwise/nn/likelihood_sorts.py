@@ -37,6 +37,23 @@ class AnyPart(Protocol):
         """What scaling has divided by."""
 
 
+class Noise:
+    """Standard normal numbers (…, W), handed out from the left: samples that can be repeated."""
+
+    def __init__(self, numbers: Tensor) -> None:
+        self.numbers, self.used = numbers, 0
+
+    def take(self, n: int, width: int) -> Tensor:
+        """The next n · width of them, (…, n, width)."""
+        taken = self.numbers[..., self.used : self.used + n * width]
+        self.used += n * width
+        return taken.unflatten(-1, (n, width))
+
+
+#: where random numbers come from
+Source = Noise | torch.Generator | None
+
+
 class Columns(nn.Module):
     """Some columns of the last dimension, as (…, n, w); without a copy where they are a run."""
 
@@ -65,7 +82,7 @@ class Group(nn.Module):
     ) -> None:
         super().__init__()
         self.attributes, self.features = torch.tensor(attributes), features
-        n = len(attributes)
+        self.n = n = len(attributes)
         self.pick = Columns(features, n)
         self.pick_places = Columns(places, n)
         self.pick_shapes = Columns(shapes, n)
@@ -77,6 +94,11 @@ class Group(nn.Module):
 
     def set_up(self, parts: list[AnyPart], numbers: str, fixed: float | None, least: float) -> None:
         """Take what the kind needs from settings and parts."""
+
+    @property
+    def n_noise(self) -> int:
+        """Random numbers that a sample is made of."""
+        return self.n
 
     def cut(self, places: Tensor, shapes: Tensor) -> tuple[Tensor, Tensor]:
         """Own places and shapes, (…, n, w)."""
@@ -90,7 +112,7 @@ class Group(nn.Module):
         """(…, n · w)."""
         raise NotImplementedError
 
-    def sample(self, places: Tensor, shapes: Tensor, generator: torch.Generator | None) -> Tensor:
+    def sample(self, places: Tensor, shapes: Tensor, source: Source) -> Tensor:
         """(…, n · w)."""
         raise NotImplementedError
 
@@ -106,8 +128,12 @@ class _Numbers(Group):
     def set_up(self, parts: list[AnyPart], numbers: str, fixed: float | None, least: float) -> None:
         self.student, self.fixed, self.least = numbers == "student", fixed, least
 
+    @property
+    def n_noise(self) -> int:
+        return len(self.features) * (1 + self.student)
+
     def log_prob(self, places: Tensor, shapes: Tensor, features: Tensor) -> Tensor:
-        scale, degrees = self._scale(places, shapes), self._degrees(places, shapes)
+        scale, degrees = self._shapes(places, shapes)
         distance = (features - places) / scale
         if degrees is None:
             density = -0.5 * distance.square() - 0.5 * math.log(2 * math.pi)
@@ -118,21 +144,23 @@ class _Numbers(Group):
     def mean(self, places: Tensor, shapes: Tensor) -> Tensor:
         return places.flatten(-2)
 
-    def sample(self, places: Tensor, shapes: Tensor, generator: torch.Generator | None) -> Tensor:
-        degrees = self._degrees(places, shapes)
-        noise = _normal(places, generator) if degrees is None else _student(degrees, generator)
-        return (places + self._scale(places, shapes) * noise).flatten(-2)
+    def sample(self, places: Tensor, shapes: Tensor, source: Source) -> Tensor:
+        scale, degrees = self._shapes(places, shapes)
+        noise = _normal(places, source) if degrees is None else _student(degrees, source)
+        return (places + scale * noise).flatten(-2)
 
-    def _scale(self, places: Tensor, shapes: Tensor) -> Tensor:
-        if self.fixed is not None:
-            return places.new_full((1,), self.fixed)
-        return self.least + softplus(shapes[..., : places.shape[-1]])
-
-    def _degrees(self, places: Tensor, shapes: Tensor) -> Tensor | None:
+    def _shapes(self, places: Tensor, shapes: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Scales, and degrees of freedom of a Student-t."""
+        # one pass over memory as it lies; the two halves are far slower on their own
+        positive, width = softplus(shapes), places.shape[-1]
+        if self.fixed is None:
+            scale = self.least + positive[..., :width]
+        else:
+            scale = places.new_full((1,), self.fixed)
         if not self.student:
-            return None
-        degrees = _LEAST_DEGREES + softplus(shapes[..., -places.shape[-1] :])
-        return degrees.expand(torch.broadcast_shapes(degrees.shape, places.shape))
+            return scale, None
+        degrees = _LEAST_DEGREES + positive[..., -width:]
+        return scale, degrees.expand(torch.broadcast_shapes(degrees.shape, places.shape))
 
 
 class _Counts(Group):
@@ -163,8 +191,8 @@ class _Counts(Group):
     def mean(self, places: Tensor, shapes: Tensor) -> Tensor:
         return self._feature(self._log_rate(places).exp())
 
-    def sample(self, places: Tensor, shapes: Tensor, generator: torch.Generator | None) -> Tensor:
-        return self._feature(torch.poisson(self._log_rate(places).exp(), generator))
+    def sample(self, places: Tensor, shapes: Tensor, source: Source) -> Tensor:
+        return self._feature(_poisson(self._log_rate(places).exp(), source))
 
     def _log_rate(self, places: Tensor) -> Tensor:
         return self.centre + self.slope * places.squeeze(-1).clamp(max=_FARTHEST_RATE)
@@ -183,9 +211,9 @@ class _Flags(Group):
     def mean(self, places: Tensor, shapes: Tensor) -> Tensor:
         return places.sigmoid().flatten(-2)
 
-    def sample(self, places: Tensor, shapes: Tensor, generator: torch.Generator | None) -> Tensor:
+    def sample(self, places: Tensor, shapes: Tensor, source: Source) -> Tensor:
         chance = places.sigmoid()
-        return (_uniform(chance, generator) < chance).to(places.dtype).flatten(-2)
+        return (_uniform(chance, source) < chance).to(places.dtype).flatten(-2)
 
 
 class _Classes(Group):
@@ -201,9 +229,9 @@ class _Classes(Group):
     def mean(self, places: Tensor, shapes: Tensor) -> Tensor:
         return places.softmax(-1).flatten(-2)
 
-    def sample(self, places: Tensor, shapes: Tensor, generator: torch.Generator | None) -> Tensor:
+    def sample(self, places: Tensor, shapes: Tensor, source: Source) -> Tensor:
         reached = places.softmax(-1).cumsum(-1)[..., :-1]
-        level = (_uniform(places[..., :1], generator) > reached).sum(-1)
+        level = (_uniform(places[..., :1], source) > reached).sum(-1)
         return one_hot(level, places.shape[-1]).to(places.dtype).flatten(-2)
 
 
@@ -231,9 +259,9 @@ class _Ranks(Group):
     def mean(self, places: Tensor, shapes: Tensor) -> Tensor:
         return self._reach(places, shapes).flatten(-2)
 
-    def sample(self, places: Tensor, shapes: Tensor, generator: torch.Generator | None) -> Tensor:
+    def sample(self, places: Tensor, shapes: Tensor, source: Source) -> Tensor:
         reach = self._reach(places, shapes)
-        drawn = _uniform(reach[..., :1], generator) < reach
+        drawn = _uniform(reach[..., :1], source) < reach
         return drawn.to(places.dtype).flatten(-2)
 
     def _reach(self, places: Tensor, shapes: Tensor) -> Tensor:
@@ -266,16 +294,28 @@ def _log_student(distance: Tensor, degrees: Tensor) -> Tensor:
     return constant - (half + 0.5) * torch.log1p(distance.square() / degrees)
 
 
-def _student(degrees: Tensor, generator: torch.Generator | None) -> Tensor:
+def _student(degrees: Tensor, source: Source) -> Tensor:
     """Standard Student-t numbers from two uniform ones each, after Bailey (1994)."""
-    radius = _uniform(degrees, generator).clamp(min=1e-300 if degrees.dtype.itemsize > 4 else 1e-30)
-    angle = 2 * math.pi * _uniform(degrees, generator)
+    radius = _uniform(degrees, source).clamp(min=1e-300 if degrees.dtype.itemsize > 4 else 1e-30)
+    angle = 2 * math.pi * _uniform(degrees, source)
     return (degrees * torch.expm1(-2 / degrees * radius.log())).sqrt() * angle.cos()
 
 
-def _normal(like: Tensor, generator: torch.Generator | None) -> Tensor:
-    return torch.randn(like.shape, generator=generator, dtype=like.dtype, device=like.device)
+def _poisson(rate: Tensor, source: Source) -> Tensor:
+    if not isinstance(source, Noise):
+        return torch.poisson(rate, source)
+    # quantile by the first terms of Cornish and Fisher's expansion
+    noise = source.take(rate.shape[-1], 1).squeeze(-1)
+    return (rate + rate.sqrt() * noise + (noise.square() - 1) / 6).round().clamp(min=0)
 
 
-def _uniform(like: Tensor, generator: torch.Generator | None) -> Tensor:
-    return torch.rand(like.shape, generator=generator, dtype=like.dtype, device=like.device)
+def _normal(like: Tensor, source: Source) -> Tensor:
+    if isinstance(source, Noise):
+        return source.take(*like.shape[-2:])
+    return torch.randn(like.shape, generator=source, dtype=like.dtype, device=like.device)
+
+
+def _uniform(like: Tensor, source: Source) -> Tensor:
+    if isinstance(source, Noise):
+        return torch.special.ndtr(source.take(*like.shape[-2:]))
+    return torch.rand(like.shape, generator=source, dtype=like.dtype, device=like.device)

@@ -26,7 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nanwise.nn.likelihood_sorts import SORTS, AnyPart, Group
+from nanwise.nn.likelihood_sorts import SORTS, AnyPart, Group, Noise
 
 NUMBERS = ("gaussian", "student")
 VARIANCES = ("own", "shared")
@@ -59,6 +59,8 @@ class Heads(nn.Module):
         The same for each attribute; places and shapes are in the order of the attributes.
     n_features, n_attributes : int
         Widths of the features and of the answers of :meth:`log_prob`.
+    n_noise : int
+        Random numbers that a sample of one row is made of.
 
     Notes
     -----
@@ -91,6 +93,7 @@ class Heads(nn.Module):
         self.width = self.n_places + (self.n_shapes if self.shapes is None else 0)
         groups = self._make_groups(parts, numbers, fixed, least)
         self.groups: Any = nn.ModuleList(groups)
+        self.n_noise = sum(group.n_noise for group in groups)
         self._index("features_at", [group.features for group in groups])
         self._index("attributes_at", [group.attributes for group in groups])
 
@@ -109,10 +112,21 @@ class Heads(nn.Module):
         places, shapes = self.split(raw)
         return _in_order([g.mean(*g.cut(places, shapes)) for g in self.groups], self.features_at)
 
-    def sample(self, raw: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Random features, (…, F)."""
+    def sample(
+        self,
+        raw: Tensor,
+        generator: torch.Generator | None = None,
+        noise: Tensor | None = None,
+    ) -> Tensor:
+        """Random features, (…, F).
+
+        Standard normal ``noise`` (…, n_noise), broadcast to ``raw``, takes the place of a
+        generator: the same noise gives the same features (counts by an approximate quantile).
+        Numbers have gradients.
+        """
         places, shapes = self.split(raw)
-        found = [g.sample(*g.cut(places, shapes), generator) for g in self.groups]
+        source = generator if noise is None else Noise(noise)
+        found = [g.sample(*g.cut(places, shapes), source) for g in self.groups]
         return _in_order(found, self.features_at)
 
     def split(self, raw: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Answers of a latent variable model by importance sampling, a bounded number of cells at a time."""
+"""Answers of a latent variable model by importance sampling, some particles at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nanwise.nets.mixed.latent import normal_points
+from nanwise.nets.mixed.latent import normal_points, standard_log_prob
 from nanwise.nn.gaps import as_number
 
 #: numbers in one tensor of decoder outputs
@@ -19,8 +19,9 @@ CELLS = 2**21
 class ImportanceNet(nn.Module):
     """Base of models whose answers are averages over weighted particles.
 
-    A subclass fills in :meth:`weigh` and, where particles are not raw outputs of ``heads``,
-    :meth:`expect` and :meth:`realise`.
+    A subclass fills in :meth:`propose` and :meth:`decode`; :meth:`weigh` if its latent variables
+    are more than one Gaussian vector; :meth:`expect` and :meth:`realise` if its particles are not
+    raw outputs of ``heads``.
 
     Parameters
     ----------
@@ -37,16 +38,37 @@ class ImportanceNet(nn.Module):
 
     def __init__(self, noise_width: int, state_width: int, particles: int) -> None:
         super().__init__()
+        self.particles = particles
+        self.set_noise(noise_width, state_width)
+
+    def set_noise(self, noise_width: int, state_width: int) -> None:
+        """Say what a particle is made of and how wide it is."""
         self.noise_width, self.state_width = noise_width, state_width
         # the same for every row and every call, so that a row has one answer
-        points = normal_points(particles, noise_width).unsqueeze(1)
+        points = normal_points(self.particles, noise_width).unsqueeze(1)
         self.register_buffer("points", points, persistent=False)
 
     # -- what a model fills in -------------------------------------------------------------------
 
-    def weigh(self, features: Tensor, observed: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Log weights (l, N) and particles (l, N, S) for noise (l, 1 or N, W)."""
-        raise NotImplementedError(f"{type(self).__name__} does not weigh")
+    def propose(self, features: Tensor, observed: Tensor) -> Any:
+        """Where to look for the latent variables of these rows: q."""
+        raise NotImplementedError(f"{type(self).__name__} does not propose")
+
+    def decode(self, z: Tensor, observed: Tensor) -> Tensor:
+        """Raw outputs (…, N, width) for the heads."""
+        raise NotImplementedError(f"{type(self).__name__} does not decode")
+
+    def weigh(
+        self, proposal: Any, features: Tensor, observed: Tensor, noise: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Log weights (l, N) and particles (l, N, S) for noise (l, 1 or N, W).
+
+        Here: log p(observed | z) p(z) / q(z), and what the decoder says at z.
+        """
+        z = proposal.at(noise)
+        raw = self.decode(z, observed)
+        ratio = standard_log_prob(z) - proposal.log_prob(z)
+        return self.log_observed(raw, features, observed) + ratio, raw
 
     def expect(self, state: Tensor) -> Tensor:
         """Expected features of particles, (…, F)."""
@@ -61,8 +83,9 @@ class ImportanceNet(nn.Module):
     def fill(self, features: Tensor, observed: Tensor) -> Tensor:
         """Expected features (N, F), the self-normalised average over all particles."""
         total: Any = None
+        proposal = self.propose(features, observed)
         for noise in self.points.split(self._at_once(len(features))):
-            log_weight, state = self.weigh(features, observed, noise)
+            log_weight, state = self.weigh(proposal, features, observed, noise)
             found = log_weight.logsumexp(0)
             mean = torch.einsum("ln,lnf->nf", (log_weight - found).exp(), self.expect(state))
             if total is None:
@@ -77,8 +100,9 @@ class ImportanceNet(nn.Module):
     ) -> Tensor:
         """Random completions (n, N, F): particles resampled by weight, then features of them."""
         total: Any = None
+        proposal = self.propose(features, observed)
         for noise in self._fresh(features, generator):
-            log_weight, state = self.weigh(features, observed, noise)
+            log_weight, state = self.weigh(proposal, features, observed, noise)
             found = log_weight.logsumexp(0)
             picked = _resample(log_weight, state, n, generator)
             if total is None:
@@ -94,8 +118,11 @@ class ImportanceNet(nn.Module):
     def log_prob(self, features: Tensor, observed: Tensor, n: int) -> Tensor:
         """Estimate (N,) of the log density of what is observed, from n particles."""
         points = normal_points(n, self.noise_width, seed=1).to(features).unsqueeze(1)
-        blocks = points.split(self._at_once(len(features)))
-        found = [self.weigh(features, observed, noise)[0].logsumexp(0) for noise in blocks]
+        proposal = self.propose(features, observed)
+        found = [
+            self.weigh(proposal, features, observed, noise)[0].logsumexp(0)
+            for noise in points.split(self._at_once(len(features)))
+        ]
         return torch.stack(found).logsumexp(0) - math.log(n)
 
     # -- parts -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from nanwise.nets.mixed.layers import hidden_part
 from nanwise.nets.mixed.vae import VAENet
 
 
@@ -27,6 +28,6 @@ class MIWAENet(VAENet):
 
     def bound(self, features: Tensor, observed: Tensor, noise: Tensor) -> Tensor:
         """The bound of each row (N,) with noise (k, N, W)."""
-        posterior = self.encode(features, self.seen(observed))
-        log_weight, _ = self.weigh_by(posterior, features, observed, noise)
+        proposal = self.propose(features, hidden_part(observed, self.hide))
+        log_weight, _ = self.weigh(proposal, features, observed, noise)
         return log_weight.logsumexp(0) - math.log(len(noise))

@@ -1,4 +1,4 @@
-"""Cells of a table of whatever kind: where there are values, some rows, some cells hidden."""
+"""Tables of whatever kind: where there are values, and some of the rows."""
 
 from __future__ import annotations
 
@@ -25,23 +25,6 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     if not is_frame(X):
         return np.asarray(X)[rows]
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def hide_cells(X: Any, held: np.ndarray) -> Any:
-    """A copy of the table in which the cells where ``held`` is True are gaps."""
-    if not is_frame(X):
-        cells = np.array(gaps_to_nan(np.asarray(X)), dtype=np.float64)
-        cells[held] = np.nan
-        return cells
-    if hasattr(X, "iloc"):
-        return X.mask(held)
-    import polars as pl
-
-    columns = [
-        pl.select(pl.when(pl.Series(held[:, j])).then(None).otherwise(column)).to_series()
-        for j, column in enumerate(X.get_columns())
-    ]
-    return pl.DataFrame([new.alias(name) for new, name in zip(columns, X.columns, strict=True)])
 
 
 def _there(column: Any) -> np.ndarray:

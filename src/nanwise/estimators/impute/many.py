@@ -68,7 +68,7 @@ def impute_many(
     if refit == "bootstrap":
         return [_one_of_own(imputer, X, rng) for _ in range(m)]
     if not _is_fitted(imputer):
-        imputer = _seeded(imputer, rng).fit(X)
+        imputer = seeded(imputer, rng).fit(X)
     return list(imputer.sample(X, m, random_state=rng.randint(2**31 - 1)))
 
 
@@ -98,7 +98,7 @@ def samplers() -> list[str]:
 
 
 def _one_of_own(imputer: Any, X: Any, rng: np.random.RandomState) -> Any:
-    fitted = _seeded(imputer, rng).fit(_bootstrap(X, rng))
+    fitted = seeded(imputer, rng).fit(_bootstrap(X, rng))
     return fitted.sample(X, 1, random_state=rng.randint(2**31 - 1))[0]
 
 
@@ -117,7 +117,7 @@ def _bootstrap(X: Any, rng: np.random.RandomState) -> Any:
     )
 
 
-def _seeded(imputer: Any, rng: np.random.RandomState) -> Any:
+def seeded(imputer: Any, rng: np.random.RandomState) -> Any:
     """A clone; its own seed, if it has one, is drawn from ours."""
     fresh = clone(imputer)
     if "random_state" in fresh.get_params(deep=False):

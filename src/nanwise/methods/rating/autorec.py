@@ -188,8 +188,11 @@ class AutoRec(NetRecommender):
         return matrix if self.by == "user" else matrix.T.tocsr()
 
     def _prepare(self, train: Ratings) -> None:
-        counts = np.diff(self._oriented(train.matrix).indptr)
-        self.K_ = float(counts[counts > 0].mean()) if self.K == "mean" else float(self.K)
+        if self.K == "mean":
+            counts = _counts(train.matrix)[self.by == "item"]
+            self.K_ = float(counts[counts > 0].mean())
+        else:
+            self.K_ = float(self.K)
         self.ends_ = (train.scale.smallest, train.scale.largest)
 
     def _row_scale(self, counts: np.ndarray, width: int) -> np.ndarray:
@@ -209,10 +212,12 @@ class AutoRec(NetRecommender):
     def _start(self, net: Any, train: Ratings) -> None:
         import torch
 
-        matrix = self._oriented(train.matrix)
-        sums = np.bincount(matrix.indices, weights=matrix.data, minlength=matrix.shape[1])
-        counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
-        means = (sums + _DAMPING * matrix.data.mean(dtype=np.float64)) / (counts + _DAMPING)
+        matrix, mean = train.matrix, train.matrix.data.mean(dtype=np.float64)
+        # columns of what the network sees: items, or users if its rows are items
+        axis = 0 if self.by == "item" else 1
+        counts = _counts(matrix)[axis]
+        sums = np.asarray(matrix.sum(axis=1 - axis, dtype=np.float64)).ravel()
+        means = (sums + _DAMPING * mean) / (counts + _DAMPING)
         low, high = self.ends_
         base = low - (high - low) / 4
         with torch.no_grad():
@@ -222,7 +227,7 @@ class AutoRec(NetRecommender):
             # nothing will be learnt of a column without ratings: it answers the mean from the start
             empty = torch.as_tensor(counts == 0)
             net.decode[empty] = 0.0
-            net.bias[empty] = float(matrix.data.mean(dtype=np.float64))
+            net.bias[empty] = float(mean)
 
     def _sources(
         self, net: Any, train: Ratings, held: Ratings | None, plan: Plan, seed: int
@@ -321,6 +326,11 @@ class AutoRec(NetRecommender):
         vectors = self._all_hidden if self.by == "item" else self._decoder()[0]
         # all hidden units are positive: only their differences tell items apart
         return vectors - vectors[self._warm[1]].mean(axis=0)
+
+
+def _counts(matrix: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of ratings of the users, and of the items."""
+    return np.diff(matrix.indptr), np.bincount(matrix.indices, minlength=matrix.shape[1])
 
 
 def _warm_part(held: sparse.csr_array, matrix: sparse.csr_array) -> sparse.csr_array:

@@ -154,16 +154,15 @@ class _SampledSquaredError(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (grad,), pattern = grads, ctx.pattern
         errors, left, right = ctx.saved_tensors
-        slope = errors * (2 * grad)
         _, _, for_left, for_right, for_bias = ctx.needs_input_grad
-        by_column = pattern.across(slope) if for_right or for_bias else slope
-        return (
-            None,
-            None,
-            _multiply(pattern, slope, right) if for_left else None,
+        by_column = pattern.across(errors) if for_right or for_bias else errors
+        # The factor 2 · grad comes last, in place: no second array of errors is made.
+        found = (
+            _multiply(pattern, errors, right) if for_left else None,
             _multiply(pattern.T, by_column, left) if for_right else None,
             _sums(pattern.T, by_column) if for_bias else None,
         )
+        return None, None, *(None if part is None else part.mul_(2 * grad) for part in found)
 
 
 def _multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:

@@ -76,6 +76,8 @@ class Recommender(BaseEstimator):
         self._check_settings()
         train = axes.read(R)
         held = None if validation is None else axes.align(axes.read(validation), train)
+        if held is not None:
+            axes.warn_about_seen(held, train)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._learn(train, held, seed)
         self._keep(train)

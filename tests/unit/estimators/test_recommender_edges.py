@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from nanwise import CFNADE, AutoRec, Plan
-from nanwise.data.ratings import Ratings, from_csr, synthetic_ratings
+from nanwise.data.ratings import Ratings, from_csr, split_ratings, synthetic_ratings
 from nanwise.errors import DataError
 from nanwise.train.checkpoint import fingerprint
 
@@ -84,3 +85,13 @@ def test_a_rating_beyond_the_scale_is_refused(ratings: Ratings) -> None:
     model = AutoRec(hidden=4, plan=plan(epochs=1), random_state=0).fit(ratings)
     with pytest.raises(ValueError, match=r"on the scale.*got 1000"):
         model.recommend_for({ratings.items[0]: 1000.0})
+
+
+def test_validation_ratings_that_are_learnt_from_are_named(ratings: Ratings) -> None:
+    train, held = split_ratings(ratings, 0.2, random_state=0)
+    model = AutoRec(hidden=4, plan=Plan(epochs=1, batch=None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(train, validation=held)
+    with pytest.warns(UserWarning, match=f"{len(held)} of the {len(held)} validation ratings"):
+        model.fit(ratings, validation=held)

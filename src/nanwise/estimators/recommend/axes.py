@@ -115,6 +115,20 @@ def align(ratings: Ratings, like: Ratings) -> Ratings:
     return replace(ratings, users=like.users, items=like.items, matrix=matrix, time=None)
 
 
+def warn_about_seen(held: Ratings, train: Ratings) -> None:
+    """One warning if ratings to validate on are among those to learn from."""
+    n_items = len(train.items)
+    cells = [r.rows.astype(np.int64) * n_items + r.matrix.indices for r in (held, train)]
+    seen = int(np.isin(*cells).sum())
+    if seen:
+        warnings.warn(
+            f"{seen} of the {len(held)} validation ratings are among the training ratings: their "
+            "error falls even when others no longer do, and training stops too late",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def _moved(ratings: Ratings, users: Axis, items: Axis) -> sparse.csr_array:
     """The cells of ratings on other axes."""
     rows, columns = users.known(ratings.users), items.known(ratings.items)

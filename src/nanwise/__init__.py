@@ -21,6 +21,7 @@ _NAMES = {
     "GAINImputer": "nanwise.methods.mixed.gain",
     "MICEImputer": "nanwise.methods.mixed.mice",
     "NormalImputer": "nanwise.methods.mixed.gaussian",
+    "MisGANImputer": "nanwise.methods.mixed.misgan",
     "MissForestImputer": "nanwise.methods.mixed.missforest",
     "AEImputer": "nanwise.methods.mixed.ae",
     "VAEImputer": "nanwise.methods.mixed.vae",

@@ -8,15 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nanwise.nets.mixed.outputs import Outputs
+from nanwise.nets.mixed.outputs import Errors, Outputs
 from nanwise.nets.mlp import MLP
 
 HINTS = ("code", "paper")
 
 #: added to what a logarithm is taken of, as in the authors' code
 EPS = 1e-8
-#: share of the old value in the running mean of squared errors
-_KEEP = 0.99
 
 
 class GAINNet(nn.Module):
@@ -52,8 +50,6 @@ class GAINNet(nn.Module):
         Whether numbers are scaled to [0, 1].
     """
 
-    error: Tensor
-
     def __init__(
         self,
         parts: Sequence[Any],
@@ -75,8 +71,7 @@ class GAINNet(nn.Module):
         widths = (n_features, n_features) if hidden is None else tuple(hidden)
         self.generator = _network(n_features + n_attributes, widths, n_features)
         self.discriminator = _network(n_features + n_attributes, widths, n_attributes)
-        # running mean of the squared errors of what was hidden, per feature: how sure a fill is
-        self.register_buffer("error", torch.zeros(n_features))
+        self.errors = Errors(n_features)
 
     @property
     def players(self) -> dict[str, list[nn.Parameter]]:
@@ -100,7 +95,7 @@ class GAINNet(nn.Module):
         judged = self.judge(self.complete(features, shown, given), shown, told)
         if phase == "discriminator":
             return self.discriminator_loss(judged, shown, told)
-        self._learn_error(features, given, observed & ~shown)
+        self.errors.learn(features, given, self.outputs.spread(observed & ~shown))
         return self.generator_loss(judged, features, given, shown, observed)
 
     def validation_step(self, batch: Any) -> tuple[Tensor, Tensor]:
@@ -147,15 +142,6 @@ class GAINNet(nn.Module):
         hint = torch.where(told, m, torch.full_like(m, unknown))
         return self.discriminator(torch.cat([completed, hint], dim=-1)).sigmoid()
 
-    @torch.no_grad()
-    def _learn_error(self, features: Tensor, given: Tensor, hidden: Tensor) -> None:
-        where = self.outputs.spread(hidden)
-        count = where.sum(dim=0)
-        now = ((features - given) ** 2 * where).sum(dim=0) / count.clamp(min=1)
-        first = self.error == 0
-        mixed = torch.where(first, now, _KEEP * self.error + (1 - _KEEP) * now)
-        self.error.copy_(torch.where(count > 0, mixed, self.error))
-
     # -- answers ---------------------------------------------------------------------------------
 
     def fill(self, features: Tensor, observed: Tensor) -> Tensor:
@@ -175,8 +161,8 @@ class GAINNet(nn.Module):
         z = self.noise * torch.rand(shape, dtype=features.dtype, generator=generator)
         shown = observed.expand(n, *observed.shape)
         given = self.generate(features.expand(shape), shown, z)
-        off = torch.randn(shape, dtype=features.dtype, generator=generator)
-        given = given + off * torch.where(self.outputs.number, self.error, 0).sqrt()
+        off = self.errors.draw(given, generator)
+        given = torch.where(self.outputs.number, given + off, given)
         given = self.outputs.sample_levels(given, generator)
         return self.complete(features.expand(shape), shown, given)
 

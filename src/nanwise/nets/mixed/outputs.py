@@ -10,6 +10,9 @@ from torch import Tensor, nn
 
 LEVELS = ("binary", "categorical", "ordinal")
 
+#: share of the old value in a running mean of squared errors
+_KEEP = 0.99
+
 
 class Outputs(nn.Module):
     """Raw outputs, one per feature, as features: numbers and probabilities of levels.
@@ -67,6 +70,29 @@ class Outputs(nn.Module):
 
     def _blocks(self, features: Tensor) -> Iterator[tuple[int, Tensor]]:
         yield from enumerate(features.split(self.widths, dim=-1))
+
+
+class Errors(nn.Module):
+    """Running mean, per feature, of the squared errors of cells that were hidden on purpose."""
+
+    square: Tensor
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__()
+        self.register_buffer("square", torch.zeros(n_features))
+
+    @torch.no_grad()
+    def learn(self, features: Tensor, given: Tensor, hidden: Tensor) -> None:
+        """Take in one batch; ``hidden`` (N, F) says where the truth was not seen."""
+        count = hidden.sum(dim=0)
+        now = ((features - given) ** 2 * hidden).sum(dim=0) / count.clamp(min=1)
+        mixed = torch.where(self.square == 0, now, _KEEP * self.square + (1 - _KEEP) * now)
+        self.square.copy_(torch.where(count > 0, mixed, self.square))
+
+    def draw(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Gaussian errors of that size, of the shape of ``like`` (…, F)."""
+        noise = torch.randn(like.shape, dtype=like.dtype, generator=generator)
+        return noise * self.square.to(like.dtype).sqrt()
 
 
 def _drawn(kind: str, block: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -16,8 +16,10 @@ from nanwise import (
     NeuMissRegressor,
     Plan,
     TableModel,
+    make_imputer,
 )
-from nanwise.registry import known
+from nanwise.estimators.impute.by_treatment import imputer_names
+from nanwise.registry import find, known
 
 # Full batches, no validation split and float64, so that a weight of 2 equals a row given twice to
 # the 1e-7 that scikit-learn asks for.
@@ -76,6 +78,13 @@ def gaussians():
     yield GaussianImputer()
 
 
+def imputers():
+    for name in imputer_names():
+        yield make_imputer(name, **find(name).tiny, random_state=0)
+    yield NanRegressor(gaps=GaussianImputer(), draws=2, **TINY)
+    yield NanClassifier(gaps=GaussianImputer(), draws=2, **TINY)
+
+
 def expected(estimator):
     """The only expected failures, with their reasons."""
     if getattr(estimator, "gaps", None) == "batch_norm":
@@ -84,7 +93,7 @@ def expected(estimator):
 
 
 @parametrize_with_checks(
-    [*networks(), *neumiss_networks(), *tables(), *gaussians()],
+    [*networks(), *neumiss_networks(), *tables(), *gaussians(), *imputers()],
     expected_failed_checks=expected,
     xfail_strict=True,
 )

@@ -26,7 +26,7 @@ def pool_fit(
     m: int = 5,
     imputer: Any = "mice",
     *,
-    refit: str | None = "bootstrap",
+    refit: str | None = "auto",
     random_state: Any = None,
 ) -> PooledFit:
     """Coefficients of a regression on a table with gaps, with intervals that count the gaps.
@@ -48,8 +48,8 @@ def pool_fit(
         another seed would repeat.
     imputer : str or imputer, default="mice"
         One that samples; cloned, never changed.
-    refit : {"bootstrap", None}, default="bootstrap"
-        See :func:`nanwise.impute_many`.
+    refit : {"auto", "bootstrap", None}, default="auto"
+        Whether the imputer is fitted again for every table, see :func:`nanwise.impute_many`.
     random_state : int, RandomState or None
         Seed.
 

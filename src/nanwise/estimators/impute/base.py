@@ -35,6 +35,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     #: whether gaps can be filled by random draws
     samples = False
+    #: whether draws also vary by what is not known of the parameters, as Rubin's rules ask for
+    proper = False
     #: rows that are filled at once; memory goes with it, answers do not
     rows_at_once = 4096
 

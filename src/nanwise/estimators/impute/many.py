@@ -39,11 +39,12 @@ def impute_many(
         Number of completed tables.
     random_state : int, RandomState or None
         Seed.
-    refit : {None, "bootstrap"}, default=None
-        None: the draws of one fitted model. Its parameters are taken to be right, so that
-        intervals computed from the tables are a little too short. ``"bootstrap"``: a clone of the
-        imputer is fitted for each table on rows drawn with replacement, so that the tables also
-        differ by what is not known of the parameters, as Rubin's rules ask for.
+    refit : {None, "bootstrap", "auto"}, default=None
+        None: the draws of one fitted model. Unless it draws its parameters too, as ``mice`` does,
+        they are taken to be right, and intervals computed from the tables are a little too short.
+        ``"bootstrap"``: a clone of the imputer is fitted for each table on rows drawn with
+        replacement, so that the tables also differ by what is not known of the parameters, as
+        Rubin's rules ask for. ``"auto"``: the bootstrap for imputers that need it.
 
     Returns
     -------
@@ -62,8 +63,10 @@ def impute_many(
     (3, False)
     """
     whole("m, the number of completed tables,", m)
-    one_of("refit", refit, (None, "bootstrap"))
+    one_of("refit", refit, (None, "bootstrap", "auto"))
     imputer = as_sampler(imputer)
+    if refit == "auto":
+        refit = None if getattr(imputer, "proper", False) else "bootstrap"
     rng = check_random_state(random_state)
     if refit == "bootstrap":
         return [_one_of_own(imputer, X, rng) for _ in range(m)]
@@ -92,9 +95,8 @@ def samples(imputer: Any) -> bool:
 
 
 def samplers() -> list[str]:
-    """What samples: names of registered imputers, and the Gaussian one."""
-    able = [found.name for found in registry.known("imputer") if samples(found.make)]
-    return [*able, "GaussianImputer()"]
+    """Names of the imputers that sample."""
+    return [found.name for found in registry.known("imputer") if samples(found.make)]
 
 
 def _one_of_own(imputer: Any, X: Any, rng: np.random.RandomState) -> Any:

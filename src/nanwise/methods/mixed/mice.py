@@ -77,6 +77,7 @@ class MICEImputer(Imputer):
     """
 
     samples = True
+    proper = True
 
     def __init__(
         self,

@@ -12,11 +12,13 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from nanwise.registry import Method, known
+from nanwise.estimators.impute.by_treatment import imputer_names
+from nanwise.registry import Method, find, known
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 TABLE_MARK = "<!-- table of methods -->"
+IMPUTERS_MARK = "<!-- table of imputers -->"
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|math):<code>~?([^<]*)</code>")
 KIND_TITLES = {
     "treatment": "Treatments: between the gaps and a network",
@@ -54,10 +56,12 @@ def on_files(files: Files, *, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in the table of methods where a page asks for it."""
-    if TABLE_MARK not in markdown:
-        return markdown
-    return markdown.replace(TABLE_MARK, when_table(known()))
+    """Fill in the tables of methods where a page asks for them."""
+    if TABLE_MARK in markdown:
+        markdown = markdown.replace(TABLE_MARK, when_table(known()))
+    if IMPUTERS_MARK in markdown:
+        markdown = markdown.replace(IMPUTERS_MARK, imputer_table())
+    return markdown
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -82,6 +86,17 @@ def when_table(methods: list[Method]) -> str:
         kind = m.kind if m.role == "method" else f"{m.kind}, {m.role}"
         link = f"[`{m.name}`]({page_path(m)})"
         rows.append(f"| {link} | {kind} | {cell(m.summary)} | {cell(m.when)} |")
+    return "\n".join(rows)
+
+
+def imputer_table() -> str:
+    """Every imputer, treatments that fill included: what it does, whether it draws, when."""
+    rows = ["| imputer | draws | what it does | when |", "|---|---|---|---|"]
+    for name in imputer_names():
+        m = find(name)
+        draws = "yes" if getattr(m.make, "samples", False) else ""
+        link = f"[`{name}`]({page_path(m)})"
+        rows.append(f"| {link} | {draws} | {cell(m.summary)} | {cell(m.when)} |")
     return "\n".join(rows)
 
 
@@ -113,6 +128,11 @@ def usage(m: Method) -> str:
         return (
             "from nanwise import NanClassifier\n\n"
             f'model = NanClassifier(gaps="{m.name}").fit(X, y)   # NaN in X is a gap'
+        )
+    if m.kind == "imputer":
+        return (
+            "from nanwise import make_imputer\n\n"
+            f'filled = make_imputer("{m.name}").fit_transform(X)   # NaN in X is a gap'
         )
     return (
         "from nanwise import TableModel\n\n"

@@ -209,9 +209,17 @@ class _Style:
         return [self.words.get(value) or self._quoted(self._word(value)) for value in values]
 
     def _number(self, value: float) -> str:
-        text = f"{value:.8g}" if self.decimals is None else f"{value:.{self.decimals}f}"
+        if self.decimals is None:
+            return f"{value:.8g}".replace(".", self.decimal)
+        text = f"{round(value, self.decimals):.{self._places()}f}"
         text = text.lstrip("-") if not text.strip("-0.") else text  # no -0.0
         return text.replace(".", self.decimal)
+
+    def _places(self) -> int:
+        """Decimals to write: those of the values, but 72.0 beside 148.0 where whole numbers are."""
+        sample = unquoted(self.sample or b"").decode()
+        _, point, zeros = sample.partition(self.decimal)
+        return len(zeros) if point and not self.decimals and zeros.isdigit() else self.decimals or 0
 
     def _date(self, value: Any) -> str:
         sample = unquoted(self.sample or b"").decode()

@@ -104,6 +104,11 @@ def test_whole_numbers_stay_whole_and_decimals_as_many_as_there_are(tmp_path):
     assert found == b"a,b,c\n1,1.25,0.1234567890123\n4,0.33,0.33333333\n7,2.5,2\n"
 
 
+def test_whole_numbers_with_a_point_keep_it(tmp_path):
+    found = patched(tmp_path, "a,b\n148.0,1\n,2\n72.0,3\n", {"a": [99.7]})
+    assert found == b"a,b\n148.0,1\n100.0,2\n72.0,3\n"
+
+
 def test_a_decimal_comma_stays_one(tmp_path):
     text = "a;b\n1,5;2\n;3\n2,5;4\n"
     found = patched(tmp_path, text, {"a": [1.75]}, sep=";", decimal=",")

@@ -14,6 +14,8 @@ from nanwise.nn.likelihoods import AnyPart
 
 #: scales of a proposal: an infinite density helps nobody, nor does one that is nowhere
 _LEAST_SCALE, _LARGEST_SCALE = 1e-4, 1e4
+#: where softplus is 1: a network that has learnt nothing proposes the prior
+_ONE = math.log(math.e - 1)
 
 
 class Gaussian(NamedTuple):
@@ -32,7 +34,7 @@ class Gaussian(NamedTuple):
     def of(cls, outputs: Tensor) -> Gaussian:
         """From raw outputs of a network: means, then scales before the softplus."""
         mean, raw = outputs.chunk(2, -1)
-        return cls(mean, softplus(raw).clamp(_LEAST_SCALE, _LARGEST_SCALE))
+        return cls(mean, softplus(raw + _ONE).clamp(_LEAST_SCALE, _LARGEST_SCALE))
 
     def at(self, noise: Tensor) -> Tensor:
         """The vector that standard normal noise stands for."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 LEVELS = ("binary", "categorical", "ordinal")
 
 #: share of the old value in a running mean of squared errors
-_KEEP = 0.99
+_KEEP = 0.95
 
 
 class Outputs(nn.Module):

@@ -91,6 +91,7 @@ def reproduce(
         "axis": table.axis,
         "curves": [*curves(table, rows), *table.drawings(scale, set(grid), known)],
         "panels": panels(table, rows),
+        "pictures": table.pictures(scale, set(grid), known),
         "versions": versions(),
         "settings": {"sizes": sizes, "params": table.params, "protocol": table.protocol},
     }

@@ -145,6 +145,10 @@ class PublishedTable:
         """Charts beside those of :mod:`nanwise.bench.charts`, from what the runs have kept."""
         return []
 
+    def pictures(self, scale: str, wanted: set[tuple[str, str]], get: Get) -> list[dict[str, Any]]:
+        """Sheets of small pictures that the runs have kept, for :mod:`nanwise.report.pictures`."""
+        return []
+
     def score(self, row: Heading, column: Heading) -> str:
         """Name of the score in one cell."""
         return row.score or column.score or self.metric.name

@@ -12,11 +12,22 @@ from nanwise.errors import DataError
 
 if TYPE_CHECKING:
     from nanwise.data.ratings import Ratings
+    from nanwise.data.sets.modalities import Modalities, ModalitySpec
     from nanwise.data.sets.movielens import RatingsSpec
 
-__all__ = ["Dataset", "known_datasets", "known_ratings", "load_dataset", "load_ratings"]
+__all__ = [
+    "Dataset",
+    "find_modalities",
+    "known_datasets",
+    "known_modalities",
+    "known_ratings",
+    "load_dataset",
+    "load_modalities",
+    "load_ratings",
+]
 
 _FAMILIES = ("bundled", "gmmc", "uci")
+_MODAL_FAMILIES = ("pictures", "mosi")
 
 
 def load_dataset(name: str, download: bool = False) -> Dataset:
@@ -83,6 +94,45 @@ def load_ratings(name: str, download: bool = False) -> Ratings:
 def known_ratings() -> list[dict[str, Any]]:
     """Facts about every set of ratings: name, ratings, users, items, about, source, …"""
     return [spec.facts() for spec in _ratings_specs().values()]
+
+
+def load_modalities(name: str) -> Modalities:
+    """A set of rows of several modalities by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`known_modalities`; see :mod:`nanwise.data.sets.modalities`.
+
+    Returns
+    -------
+    Modalities
+
+    Raises
+    ------
+    DataError
+        If there is no such set, its files are not there, or they are not the expected ones.
+    """
+    return find_modalities(name).load()
+
+
+def known_modalities() -> list[dict[str, Any]]:
+    """Facts about every set of several modalities: name, rows, shapes, about, source, …"""
+    return [spec.facts() for spec in _modal_specs().values()]
+
+
+def find_modalities(name: str) -> ModalitySpec:
+    """The description of a set of several modalities, before anything is read."""
+    specs = _modal_specs()
+    if name not in specs:
+        raise DataError(f"no set of modalities is called {name!r}; known: {', '.join(specs)}")
+    return specs[name]
+
+
+@cache
+def _modal_specs() -> dict[str, ModalitySpec]:
+    modules = [importlib.import_module(f"nanwise.data.sets.{name}") for name in _MODAL_FAMILIES]
+    return {spec.name: spec for module in modules for spec in module.SPECS}
 
 
 @cache

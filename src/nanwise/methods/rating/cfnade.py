@@ -73,8 +73,9 @@ class CFNADE(LevelRecommender):
     plan : Plan or None
         How to train; ``batch`` counts rows. None stands for ``Plan(epochs=60, lr=2e-3,
         optimizer="adam", schedule="cosine", beta2=0.99, validation=0.05, patience=None)`` with
-        an eighth of the rows per step, at most 512; ``lr=1e-3`` where the vectors of a row are
-        summed without being scaled. The rate falls because the splits are drawn anew each epoch.
+        an eighth of the rows per step, at most 512; 150 epochs with ``lr=1e-3`` where the vectors
+        of a row are summed without being scaled. The rate falls because the splits are drawn anew
+        each epoch.
     refit : bool, default=False
         Train a second time, on all ratings, for as many epochs as were best on the ratings put
         aside for validation.
@@ -157,11 +158,12 @@ class CFNADE(LevelRecommender):
 
     def _default_plan(self, train: Ratings) -> Plan:
         rows = np.diff(self._oriented(train.matrix).indptr)
+        # a step moves all vectors of a row the same way, and their sum as often as there are
+        scaled = self.normalize not in (None, "rate")
         return Plan(
-            epochs=60,
+            epochs=60 if scaled else 150,
             batch=min(-(-int(np.count_nonzero(rows)) // _STEPS), _LARGEST),
-            # a step moves all vectors of a row the same way, and their sum as often as there are
-            lr=1e-3 if self.normalize in (None, "rate") else 2e-3,
+            lr=2e-3 if scaled else 1e-3,
             optimizer="adam",
             beta2=0.99,
             validation=0.05,

@@ -113,10 +113,10 @@ def test_levels_are_drawn_by_their_probabilities() -> None:
 
 def test_errors_forget_slowly() -> None:
     errors = Errors(1)
-    one, zero = torch.ones(4, 1), torch.zeros(4, 1)
-    errors.learn(one, zero, torch.ones(4, 1, dtype=torch.bool))
-    errors.learn(2 * one, zero, torch.ones(4, 1, dtype=torch.bool))
-    errors.learn(one, zero, torch.zeros(4, 1, dtype=torch.bool))
+    one = torch.ones(4, 1)
+    errors.learn(one, torch.ones(4, 1, dtype=torch.bool))
+    errors.learn(4 * one, torch.ones(4, 1, dtype=torch.bool))
+    errors.learn(one, torch.zeros(4, 1, dtype=torch.bool))
     torch.testing.assert_close(errors.square, torch.tensor([0.95 * 1 + 0.05 * 4]))
 
 
@@ -159,10 +159,24 @@ def test_misgan_imputer_loss_is_that_of_the_formula() -> None:
     torch.testing.assert_close(found, expected)
 
 
+def test_misgan_knows_what_its_draws_lack() -> None:
+    net = MisGANNet(NUMBERS, hidden=(), latent=2, hide=0.5).double()
+    x = torch.rand(4000, 3, dtype=torch.float64)
+    nothing, all_of_it = torch.zeros(4000, 3, dtype=torch.bool), torch.ones(4000, 3)
+    net._learn_errors(x, net.impute(x, nothing, torch.rand_like(x)), nothing, all_of_it)
+    many = torch.stack(
+        [net.impute(x[:1], nothing[:1], torch.rand(1, 3).double()) for _ in range(3000)]
+    )
+    of_mean = ((x - many.mean(0)) ** 2).mean(0)
+    torch.testing.assert_close(
+        net.errors.square.double(), (of_mean - many.var(0))[0], atol=0.01, rtol=0
+    )
+
+
 def test_misgan_players_share_nothing_and_wait_for_the_critics() -> None:
     net = MisGANNet(NUMBERS, hidden=(4,), latent=2, critics=4)
     own = [p for mine in net.players.values() for p in mine]
     assert len(own) == len(set(own)) == len(list(net.parameters()))
     assert net.every == {"generators": 4, "imputer": 4}
     assert MisGANNet(NUMBERS, (4,), 2, gamma=1.0, critics=4).every["imputer"] == 1
-    assert float(net.rows(*net._noise(50, torch.zeros(1)))[1].min()) >= 0
+    assert (net.rows(*net._noise(50, torch.zeros(1)))[1] >= 0).all()

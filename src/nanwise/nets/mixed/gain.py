@@ -95,7 +95,7 @@ class GAINNet(nn.Module):
         judged = self.judge(self.complete(features, shown, given), shown, told)
         if phase == "discriminator":
             return self.discriminator_loss(judged, shown, told)
-        self.errors.learn(features, given, self.outputs.spread(observed & ~shown))
+        self.errors.learn((features - given) ** 2, self.outputs.spread(observed & ~shown))
         return self.generator_loss(judged, features, given, shown, observed)
 
     def validation_step(self, batch: Any) -> tuple[Tensor, Tensor]:

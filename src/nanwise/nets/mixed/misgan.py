@@ -130,9 +130,20 @@ class MisGANNet(nn.Module):
         given = self.impute(features, shown, torch.rand_like(features))
         filled = torch.where(self.outputs.spread(shown), features, given)
         known = self.outputs.spread(observed)
-        self.errors.learn(features, given, known & ~self.outputs.spread(shown))
+        if self.hide:
+            self._learn_errors(features, given, shown, known & ~self.outputs.spread(shown))
         error = ((features - given) ** 2 * known).sum() / known.sum().clamp(min=1)
         return self.gamma * error - self.fill_critic(filled).mean()
+
+    @torch.no_grad()
+    def _learn_errors(self, features: Tensor, given: Tensor, shown: Tensor, where: Tensor) -> None:
+        """What draws lack: the squared error of the mean over ω, less the variance that ω brings.
+
+        Two answers from independent ω tell both without bias.
+        """
+        other = self.impute(features, shown, torch.rand_like(features))
+        of_mean = (features - given) * (features - other)
+        self.errors.learn(of_mean - (given - other) ** 2 / 2, where)
 
     def _distance(self, critic: nn.Module, real: Tensor, made: Tensor) -> Tensor:
         """What a critic lowers: its score of the made less that of the real, and the penalty."""

@@ -82,17 +82,17 @@ class Errors(nn.Module):
         self.register_buffer("square", torch.zeros(n_features))
 
     @torch.no_grad()
-    def learn(self, features: Tensor, given: Tensor, hidden: Tensor) -> None:
-        """Take in one batch; ``hidden`` (N, F) says where the truth was not seen."""
+    def learn(self, squares: Tensor, hidden: Tensor) -> None:
+        """Take in one batch (N, F); ``hidden`` says where the truth was not seen."""
         count = hidden.sum(dim=0)
-        now = ((features - given) ** 2 * hidden).sum(dim=0) / count.clamp(min=1)
+        now = (squares * hidden).sum(dim=0) / count.clamp(min=1)
         mixed = torch.where(self.square == 0, now, _KEEP * self.square + (1 - _KEEP) * now)
         self.square.copy_(torch.where(count > 0, mixed, self.square))
 
     def draw(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         """Gaussian errors of that size, of the shape of ``like`` (…, F)."""
         noise = torch.randn(like.shape, dtype=like.dtype, generator=generator)
-        return noise * self.square.to(like.dtype).sqrt()
+        return noise * self.square.to(like.dtype).clamp(min=0).sqrt()
 
 
 def _drawn(kind: str, block: Tensor, generator: torch.Generator | None) -> Tensor:

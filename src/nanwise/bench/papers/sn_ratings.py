@@ -147,7 +147,8 @@ TABLE_2 = publish(
             *NOTES,
             "Five random splits, as published. AutoRec has item vectors and 1000 hidden units "
             "(Appendix B.2); the rows without SN and with power 0.7 are not in the paper. Figures "
-            "of others are those that the paper lists: from their own papers, with splits of their own.",
+            "of others are those that the paper lists: from their own papers, with splits of their "
+            "own.",
         ),
         **COMMON,
     )

@@ -42,7 +42,8 @@ class Features:
     layout : Layout
         What the columns are.
     kind : {"standard", "minmax"}
-        How numbers are scaled (:class:`nanwise.estimators.scale.Scaler`).
+        How numbers are scaled (:class:`nanwise.estimators.scale.Scaler`); the columns of a vector
+        have their own shifts and share a width.
 
     Attributes
     ----------
@@ -56,6 +57,7 @@ class Features:
     def fit(self, codes: np.ndarray) -> Self:
         """Learn the scales from (N, D) codes with NaN in gaps."""
         self.scaler_ = Scaler(self.kind).fit(self._levelled_out(codes))
+        self._scale_vectors(codes)
         self.parts_ = [self._part(attribute) for attribute in self.layout.attributes]
         return self
 
@@ -88,6 +90,21 @@ class Features:
             codes[:, list(attribute.columns)] = self._codes(block, attribute.columns, part)
             start += part.width
         return codes
+
+    def _scale_vectors(self, codes: np.ndarray) -> None:
+        """One width for all columns of a vector: numbers of one sort, such as pixels.
+
+        A pixel that is hardly ever lit would else be blown up, and count as much as all others.
+        """
+        for attribute in self.layout.attributes:
+            if attribute.kind != "vector":
+                continue
+            columns = np.array(attribute.columns)
+            lowest, highest = (f.reduce(codes[:, columns], axis=0) for f in (np.fmin, np.fmax))
+            own = self.scaler_.width_[columns[highest > lowest]]
+            if len(own):
+                common = own.max() if self.kind == "minmax" else np.sqrt(np.mean(own**2))
+                self.scaler_.width_[columns] = common
 
     def _part(self, attribute: Any) -> Part:
         if attribute.kind in ("categorical", "ordinal"):

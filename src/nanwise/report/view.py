@@ -9,6 +9,7 @@ from nanwise.report import (
     figures,
     impute_view,
     imputers_view,
+    pictures,
     recommend_view,
 )
 from nanwise.report.numbers import (
@@ -327,6 +328,7 @@ def _reproduce(facts: dict[str, Any]) -> dict[str, Any]:
             *figures.panels(
                 facts.get("panels") or [], "right" if higher_is_better(facts) else "left"
             ),
+            *pictures.sheets(facts.get("pictures") or []),
         ],
     }
 

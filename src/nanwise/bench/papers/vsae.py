@@ -6,6 +6,7 @@ from typing import Any
 
 from nanwise.bench.papers.table import Heading, publish
 from nanwise.bench.papers.vsae_parts import (
+    HALF,
     NOTES,
     NRMSE,
     PAPER,
@@ -31,7 +32,6 @@ NORMALISED = (
     "every figure printed for Yeast would be a third worse than the mean. In standard deviations "
     "the mean gets 1, in ranges 0.12 and 0.11. The other rows show the same runs so."
 )
-HALF = {"mechanism": "mcar", "share": 0.5}
 SEVERAL = ("AE", "VAE", "CVAE w/ mask", "MVAE", "HI-VAE", "VSAE")
 
 

@@ -113,18 +113,14 @@ def keep(model: Any, trees: int | None = None) -> Forest:
     parts = [estimator.tree_ for estimator in model.estimators_[:trees]]
     sizes = [part.node_count for part in parts]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    children = [
-        np.concatenate(
-            [_shift(getattr(p, side), root) for p, root in zip(parts, roots, strict=True)]
-        )
-        for side in ("children_left", "children_right")
-    ]
+    pairs = list(zip(parts, roots, strict=True))
     threshold = np.concatenate([part.threshold for part in parts])
     return Forest(
         roots,
         np.concatenate([part.feature for part in parts]).astype(np.int32),
         _round_down(threshold),
-        *children,
+        np.concatenate([_shift(part.children_left, root) for part, root in pairs]),
+        np.concatenate([_shift(part.children_right, root) for part, root in pairs]),
         np.concatenate([part.value[:, :, 0] for part in parts]),
     )
 

@@ -152,11 +152,17 @@ def _change(
     gaps = ~observed & levels
     if gaps.any():
         moved = [
-            (after[:, blocks.place(a)] != before[:, blocks.place(a)]).any(axis=1)[gaps[:, a]].sum()
-            for a in np.flatnonzero(levels)
+            _moved(before[:, blocks.place(a)], after[:, blocks.place(a)], gaps[:, a])
+            for a, kind in enumerate(blocks.kinds)
+            if kind in LEVELLED
         ]
         categories = float(sum(moved)) / int(gaps.sum())
     return numbers, categories
+
+
+def _moved(before: np.ndarray, after: np.ndarray, gap: np.ndarray) -> int:
+    """Number of gaps in which some feature is another one now."""
+    return int((before != after).any(axis=1)[gap].sum())
 
 
 def _any_smaller(new: tuple[float, float], old: tuple[float, float]) -> bool:

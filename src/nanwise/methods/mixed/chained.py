@@ -103,8 +103,9 @@ class ChainedImputer(Imputer):
         blocks = make_blocks(self.features_.parts_, features, observed)
         settings = Settings(self.trees, self.leaf, self.inputs, self.max_rows, self.n_jobs)
         found = learn(blocks, features, observed, settings, seed)
-        self.blocks_, self.mean_, self.covariance_ = tuple(blocks), found.mean, found.cov
-        self.models_ = [tuple(model) for model in found.models]
+        self.blocks_: tuple[Any, ...] = tuple(blocks)
+        self.mean_, self.covariance_ = found.mean, found.cov
+        self.models_: list[tuple[Any, ...]] = [tuple(model) for model in found.models]
         names = [attribute.name for attribute in self.layout_.attributes]
         self.weights_ = {n: m.weights for n, m in zip(names, found.models, strict=True)}
 

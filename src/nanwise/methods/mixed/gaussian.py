@@ -94,7 +94,7 @@ class NormalImputer(Imputer):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self.blocks_ = tuple(blocks)
+        self.blocks_: tuple[Any, ...] = tuple(blocks)
         self.mean_, self.covariance_ = found.moments
         self.n_iter_, self.converged_ = max(found.n_iter, 1), found.converged
 

@@ -24,7 +24,7 @@ from nanwise.train.checks import whole
     when="Several honest completions for pooled estimates, on tables of up to some hundred columns "
     "with nearly linear relations; pmm=True for numbers that are skewed or come in few values.",
     space={"pmm": [False, True]},
-    tiny={"burn_in": 2, "sets": 2, "thin": 1, "sweeps": 3},
+    tiny={"burn_in": 5, "sets": 8, "thin": 1, "sweeps": 8},
 )
 class MICEImputer(Imputer):
     """Fill gaps by chained equations: several draws, or one expectation.
@@ -108,7 +108,7 @@ class MICEImputer(Imputer):
         features, observed = self.features_.encode(codes)
         blocks = make_blocks(self.features_.parts_, features, observed)
         settings = Settings(self.burn_in, self.sets, self.thin, self._donors())
-        self.blocks_ = tuple(blocks)
+        self.blocks_: tuple[Any, ...] = tuple(blocks)
         self.start_, sets = learn(blocks, features, observed, settings, seed)
         self.sets_ = [[tuple(model) for model in models] for models in sets]
 

@@ -113,7 +113,8 @@ class MissForestImputer(Imputer):
             self.trees, self.leaf, self.inputs, self.max_rows, self.extra, self.n_jobs
         )
         found = learn(blocks, features, observed, settings, self.rounds, seed)
-        self.blocks_, self.start_, self.changes_ = tuple(blocks), found.start, found.changes
+        self.blocks_: tuple[Any, ...] = tuple(blocks)
+        self.start_, self.changes_ = found.start, found.changes
         self.models_ = [(a, tuple(forest)) for a, forest in found.models]
         self.n_iter_ = len(found.changes)
 

@@ -170,8 +170,9 @@ class GAINNet(nn.Module):
 def _network(n_in: int, hidden: tuple[int, ...], n_out: int) -> MLP:
     """Affine layers that start with Gaussian weights of variance 2 / n_in and without biases."""
     made = MLP(n_in, hidden, n_out)
-    for layer in made.layers:
-        if hasattr(layer, "weight"):
-            nn.init.kaiming_normal_(layer.weight)
-            nn.init.zeros_(layer.bias)
+    for parameter in made.parameters():
+        if parameter.ndim == 2:
+            nn.init.kaiming_normal_(parameter)
+        else:
+            nn.init.zeros_(parameter)
     return made

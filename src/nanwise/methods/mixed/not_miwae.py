@@ -22,7 +22,7 @@ from nanwise.train.plan import Plan
     when="It is known that values go missing because of what they are (high incomes, readings "
     "above a limit). With gaps at random use miwae.",
     space={"latent": [2, 4, 8], "known": [None, "high", "low"]},
-    tiny={"hidden": (8,), "latent": 2, "k": 3, "particles": 16, "plan": Plan(epochs=4)},
+    tiny={"hidden": (8,), "latent": 2, "k": 3, "particles": 256, "plan": Plan(epochs=4)},
 )
 class NotMIWAEImputer(LatentImputer):
     """not-MIWAE: MIWAE with a model of why values are missing.

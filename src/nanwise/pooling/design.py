@@ -32,7 +32,8 @@ class Design:
 
     def __init__(self, X: Any, intercept: bool = True) -> None:
         self.intercept = intercept
-        self.encoder, self.kept = None, np.arange(_width(X))
+        self.encoder: Any = None
+        self.kept = np.arange(_width(X))
         if is_frame(X):
             refuse_equal_names(X)
             names = [str(name) for name in X.columns]

@@ -37,7 +37,7 @@ def linear(design: np.ndarray, y: np.ndarray) -> Fit:
 
 def logistic(design: np.ndarray, y: np.ndarray) -> Fit:
     """Maximum likelihood by Newton's method, ``y`` 0 or 1; the covariance is ``(A'WA)^-1``."""
-    _refuse_dependent(np.linalg.qr(design, mode="r"), design)
+    _refuse_dependent(np.linalg.qr(design)[1], design)
     width = np.maximum(design.std(axis=0), np.abs(design.mean(axis=0)))
     scaled = design / width
     coef, covariance = _maximise(scaled, y)

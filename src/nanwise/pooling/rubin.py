@@ -187,7 +187,10 @@ def pool(estimates: Any, variances: Any, n: int | None = None, k: int | None = N
     within, between = variances.mean(axis=0), estimates.var(axis=0, ddof=1)
     share = _ratio((1 + 1 / m) * between, within + (1 + 1 / m) * between)
     complete = _df_complete(n, k, estimates)
-    joint = covariances is not None
+    inside = across = None
+    if covariances is not None:
+        inside = covariances.mean(axis=0)
+        across = np.atleast_2d(np.cov(estimates, rowvar=False))
     return Pooled(
         m=m,
         estimate=_plain(estimates.mean(axis=0)),
@@ -195,8 +198,8 @@ def pool(estimates: Any, variances: Any, n: int | None = None, k: int | None = N
         between=_plain(between),
         df=_plain(barnard_rubin(share, m, complete)),
         df_complete=complete,
-        within_covariance=covariances.mean(axis=0) if joint else None,
-        between_covariance=np.atleast_2d(np.cov(estimates, rowvar=False)) if joint else None,
+        within_covariance=inside,
+        between_covariance=across,
     )
 
 

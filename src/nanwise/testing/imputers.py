@@ -36,8 +36,8 @@ from nanwise.testing.treatments import expect
 #: agreement asked for between the answers for a row in different company
 CLOSE = 1e-7
 #: how far, in standard deviations of the draws, the mean of many draws may be from the single
-#: answer: their own error and what a small Monte Carlo sample inside an imputer may add
-NEAR = 0.4
+#: answer in most cells: their own error and what a small Monte Carlo sample inside an imputer adds
+NEAR = 0.35
 
 
 @dataclass(frozen=True)
@@ -252,13 +252,13 @@ class ImputerContract:
             expect(share > 0.9, f"only {share:.0%} of the cells differ between two draws")
 
     def test_the_mean_of_draws_approaches_the_single_answer(self, case: ImputerCase) -> None:
-        """Numbers: within :data:`NEAR` of their standard deviation, root mean square."""
+        """Numbers: within :data:`NEAR` of their standard deviation, in the middle of all cells."""
         imputer, rows = case.fitted(), numbers(seed=1)[:30]
         if imputer.samples:
             gap = np.isnan(rows)
             draws = imputer.sample(rows, 300, random_state=0)[:, gap]
             off = (draws.mean(axis=0) - imputer.transform(rows)[gap]) / draws.std(axis=0)
-            size = float(np.sqrt(np.mean(off**2)))
+            size = float(np.median(np.abs(off)))
             expect(size < NEAR, f"the mean of draws is {size:.2f} standard deviations away")
 
     def test_draws_of_a_row_by_itself(self, case: ImputerCase) -> None:

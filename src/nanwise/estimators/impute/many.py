@@ -107,14 +107,14 @@ def _one_of_own(imputer: Any, X: Any, rng: np.random.RandomState) -> Any:
 def _bootstrap(X: Any, rng: np.random.RandomState) -> Any:
     """Rows with replacement, such that no column loses all of its values."""
     there = observed_cells(X)
-    known = there.any(axis=0)
+    known = np.flatnonzero(there.any(axis=0))
     for _ in range(_TRIES):
         rows = rng.randint(len(there), size=len(there))
-        if there[rows].any(axis=0)[known].all():
+        if there[np.ix_(rows, known)].any(axis=0).all():
             return take_rows(X, rows)
-    column = int(there.sum(axis=0)[known].argmin())
+    fewest = known[there[:, known].sum(axis=0).argmin()]
     raise DataError(
-        f"column {np.flatnonzero(known)[column]} has so few values that rows drawn with "
+        f"column {fewest} has so few values that rows drawn with "
         "replacement keep missing them all; leave it out, or use refit=None"
     )
 

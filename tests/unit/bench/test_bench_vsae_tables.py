@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -144,6 +145,19 @@ def test_other_normalisations_are_the_same_runs():
         assert len(runs) == SCALES["laptop"]["runs"]
     scores = {table.score(row, table.columns[0]) for row in table.rows}
     assert scores == {"rmse_rms_column", "rmse_rms", "rmse_column", "rmse", "rmse_range"}
+
+
+def test_single_pictures_are_the_same_runs_and_are_shown_once():
+    table = find_table("vsae/table7")
+    rows = [row for row in table.rows if row.name.startswith("VSAE") and "defaults" not in row.name]
+    column = table.columns[1]
+    assert [table.score(row, column) for row in rows] == ["sum", "mse_first", "mse_second"]
+    assert len({table.cases(row, column, "smoke")[0].key for row in rows}) == 1
+    sheet = {"title": "a", "lines": []}
+    found = SimpleNamespace(facts={"pictures": [sheet]})
+    wanted = {(row.name, c.name) for row in rows for c in table.columns}
+    shown = table.pictures("smoke", wanted, lambda case: found)
+    assert [s["title"] for s in shown] == ["VSAE, 0.5: a"]
 
 
 def test_heart_is_one_run_with_two_scores():

@@ -14,12 +14,12 @@ from nanwise.estimators.impute.tables import read_cells
 from nanwise.train.checks import number, one_of, whole
 from nanwise.train.plan import Plan
 
-#: whole numbers among the settings, shares, and where those of likelihoods are checked
+#: whole numbers and shares among the settings of subclasses
 _WHOLE = ("particles", "k", "components", "width", "singles")
 _SHARES = ("hide", "warm_up")
 #: rows of one step of the default plan
 _BATCH = 128
-#: cells of codes whose density is found at once
+#: rows that are answered at once
 _ROWS = 1024
 
 
@@ -37,7 +37,7 @@ class CodeImputer(NetImputer):
     rows_at_once = _ROWS
     #: steps of training that ``plan=None`` stands for, and the fewest and most epochs these may be
     steps = 2000
-    epochs = (20, 400)
+    epochs = (5, 400)
 
     def _check_settings(self) -> None:
         from nanwise.nets.mlp import ACTIVATIONS

@@ -54,7 +54,7 @@ class NotMIWAEImputer(LatentImputer):
     particles : int, default=500
         Importance samples behind every answer; time goes with it, memory does not.
     plan : Plan or None
-        How to train. None: 2000 steps of 128 rows, but 20 to 400 epochs, AdamW with a learning
+        How to train. None: 2000 steps of 128 rows, but 5 to 400 epochs, AdamW with a learning
         rate of 5e-3 that falls to 0.
     device : {None, "cpu", "cuda", "cuda:<n>", "auto"}
     kinds : sequence, mapping or None

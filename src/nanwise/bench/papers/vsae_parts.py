@@ -113,7 +113,8 @@ SPLIT = (
     "Run k has rows, hidden cells and test rows of seed k in every row of the table. A fifth of "
     "the rows of a table is for testing (the supplement does not say how many), a fifth of the "
     "training rows for validation (as of its pictures). Models learn from incomplete training "
-    "rows and fill the test rows, all of them, also those that others refit for."
+    "rows and fill the test rows, all of them, also those that others refit for. Rows named "
+    "VSAE − … are differences run by run."
 )
 MODELS = (
     "VSAE has the supplement's settings; the size of batches (128) and the variance of numbers (1 "
@@ -257,9 +258,18 @@ def vsae(modal: bool = False) -> tuple[Heading, ...]:
     )
 
 
-def with_norms(rows: tuple[Heading, ...]) -> tuple[Heading, ...]:
-    """The rows, and the same runs scored in the other normalisations."""
-    again = (
+def differences(rows: tuple[Heading, ...]) -> tuple[Heading, ...]:
+    """VSAE minus each of the others, run by run: what differs between runs for all is gone."""
+    return tuple(
+        Heading(f"VSAE − {row.name}", method="vsae", minus=("VSAE", row.name))
+        for row in rows
+        if row.name != "VSAE"
+    )
+
+
+def other_norms(rows: tuple[Heading, ...]) -> tuple[Heading, ...]:
+    """The same runs scored in the other normalisations."""
+    return tuple(
         Heading(
             f"{row.name}, {label}",
             method=row.method,
@@ -270,7 +280,6 @@ def with_norms(rows: tuple[Heading, ...]) -> tuple[Heading, ...]:
         for score, label in NORMS.items()
         for row in rows
     )
-    return (*rows, *again)
 
 
 def published(

@@ -24,7 +24,7 @@ from nanwise.train.checks import whole
     "1977 (the moments); Breiman: Stacked Regressions, 1996 (the weights)",
     when="The most accurate single fill for most tables of numbers. One answer, no draws: for "
     "intervals and pooled estimates take mice or gaussian.",
-    space={"trees": [50, 100], "leaf": [2, 5]},
+    space={"trees": [60, 200], "leaf": [1, 2, 5]},
     tiny={"trees": 6},
 )
 class ChainedImputer(Imputer):
@@ -38,11 +38,11 @@ class ChainedImputer(Imputer):
 
     Parameters
     ----------
-    trees : int, default=100
+    trees : int, default=60
         Trees per column.
-    leaf : int, default=3
+    leaf : int, default=2
         Least rows in a leaf.
-    inputs : float or "sqrt", default=0.5
+    inputs : float or "sqrt", default=1.0
         Share of the other features that a split chooses from.
     max_rows : int or None, default=None
         Most rows that a tree learns from, drawn with replacement; None: as many as there are.
@@ -60,7 +60,8 @@ class ChainedImputer(Imputer):
     Notes
     -----
     The trees learn from as many rows as keep a table of rows x features x features below 50 million
-    numbers.
+    numbers. Kept trees take about 24 bytes x rows x trees x columns / ``leaf`` of memory, some
+    300 MB for 20,000 x 16; ``max_rows`` bounds it.
 
     Examples
     --------
@@ -76,9 +77,9 @@ class ChainedImputer(Imputer):
 
     def __init__(
         self,
-        trees: int = 100,
-        leaf: int = 3,
-        inputs: float | str = 0.5,
+        trees: int = 60,
+        leaf: int = 2,
+        inputs: float | str = 1.0,
         max_rows: int | None = None,
         n_jobs: int | None = None,
         kinds: Any = None,

@@ -26,6 +26,7 @@ SORTS: dict[str, dict[str, Any]] = {
     "pictures": {"lr": 1e-4, "epochs": 1000, "latent": 256},
     "features": {"lr": 1e-3, "epochs": 1000, "latent": 256},
 }
+MODAL_SORTS = ("pictures", "features")
 #: Adam, the best epoch on a fifth of the training rows; the size of batches is not published
 PLAN: dict[str, Any] = {
     "optimizer": "adam",
@@ -83,7 +84,7 @@ SCALES: dict[str, dict[str, Any]] = {
     "laptop": {
         "runs": 3,
         "rows": 3000,
-        "modal_rows": 4000,
+        "modal_rows": 2000,
         "epochs": {"numbers": 100, "levels": 60, "pictures": 30, "features": 60},
         "lr": {"pictures": 1e-3},
         "caps": {
@@ -95,6 +96,8 @@ SCALES: dict[str, dict[str, Any]] = {
             "rounds": 4,
             "iterations": 2000,
         },
+        # answers for a row of pictures take a hundred times as long as for one of a table
+        "modal_caps": {"importance": 100, "particles": 50},
     },
     "paper": {
         "runs": 3,
@@ -125,7 +128,7 @@ MODELS = (
 )
 BASELINE = "Filling by the mean (or the commonest level) is not in the paper."
 LAPTOP = (
-    "Scale laptop: at most 3,000 rows of a table, 4,000 of pictures, far fewer epochs (pictures at "
+    "Scale laptop: at most 3,000 rows of a table, 2,000 of pictures, far fewer epochs (pictures at "
     "a learning rate of 1e-3 instead of 1e-4) and draws than published: who is ahead may differ."
 )
 NOTES = (FIGURES, SPLIT, MODELS, BASELINE, LAPTOP)
@@ -141,7 +144,8 @@ class ImputeTable(PublishedTable):
     ``together`` that all attributes share the latents: it gets as many as VSAE has in all.
 
     A scale has the number of ``runs``, of ``rows`` of a table and ``modal_rows`` of modalities,
-    ``epochs`` and sometimes ``lr`` by sort, and ``caps``: largest values of single parameters.
+    ``epochs`` and sometimes ``lr`` by sort, and ``caps`` (``modal_caps``): largest values of single
+    parameters.
     """
 
     def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
@@ -156,7 +160,7 @@ class ImputeTable(PublishedTable):
         sizes = self.sizes(scale)
         asked = {**self.protocol, **column.protocol, **row.protocol}
         sort, own = asked.pop("sort"), asked.pop("own_plan", False)
-        modal = sort in ("pictures", "features")
+        modal = sort in MODAL_SORTS
         latent = min(SORTS[sort]["latent"], sizes["caps"].get("latent", SORTS[sort]["latent"]))
         asked |= {"rows": sizes["modal_rows" if modal else "rows"]}
         if asked.pop("together", False):
@@ -194,7 +198,9 @@ def _params(
     given: Mapping[str, Any], sizes: Mapping[str, Any], sort: str, own: bool
 ) -> dict[str, Any]:
     """Parameters at a scale; ``plan`` by the sort of data."""
-    caps, epochs = sizes["caps"], sizes["epochs"][sort]
+    caps, epochs = dict(sizes["caps"]), sizes["epochs"][sort]
+    if sort in MODAL_SORTS:
+        caps |= sizes.get("modal_caps", {})
     params = {name: min(v, caps[name]) if name in caps else v for name, v in given.items()}
     if "plan" in params:
         lr = sizes.get("lr", {}).get(sort, SORTS[sort]["lr"])

@@ -118,7 +118,7 @@ def _pandas_column(column: Any, new: Any, gap: np.ndarray) -> Any:
     elif isinstance(column.dtype, pd.CategoricalDtype):
         new = _own_levels(new, column.cat.categories)
     elif column.dtype == object or isinstance(column.dtype, pd.StringDtype):
-        new = _own_texts(new, column)
+        new = _own_texts(new, list(column.dropna().unique()))
     filled = column.copy()
     filled.iloc[np.flatnonzero(gap)] = new
     return filled
@@ -150,11 +150,27 @@ def _own_levels(new: Any, categories: Any) -> list[Any]:
     return [own.get(str(text)) for text in new]
 
 
-def _own_texts(new: Any, column: Any) -> list[Any]:
+def _own_texts(new: Any, known: list[Any]) -> list[Any]:
+    """New cells the way a column of texts writes them: its own spelling, whole numbers, dates."""
+    from nanwise.data.parse import numbers_of, text_of
+
+    own = {text_of(cell): cell for cell in known}
+    if not all(isinstance(cell, str) for cell in known):
+        return [own.get(str(cell), cell) for cell in new]
+    numbers = numbers_of(known)
+    whole = bool((numbers == np.rint(numbers)).all())
+    days = not any(":" in cell for cell in known)
+    return [_text(cell, own, whole, days) for cell in new]
+
+
+def _text(cell: Any, own: dict[str, Any], whole: bool, days: bool) -> str:
     from nanwise.data.parse import text_of
 
-    own = {text_of(cell): cell for cell in column.dropna().unique()}
-    return [own.get(str(cell), cell) for cell in new]
+    if isinstance(cell, (float, np.floating)):
+        cell = np.rint(cell) if whole else cell
+    elif hasattr(cell, "isoformat"):
+        cell = cell.isoformat(sep=" ", timespec="seconds")[: 10 if days else None]
+    return own.get(text_of(cell), text_of(cell))
 
 
 def _fill_polars(frame: Any, cells: dict[str, Any]) -> Any:
@@ -175,6 +191,8 @@ def _polars_column(pl: Any, column: Any, new: Any, gap: np.ndarray) -> Any:
     values = list(new) if not isinstance(new, np.ndarray) else new.tolist()
     if column.dtype.is_integer():
         values = [round(value) for value in values]
+    elif column.dtype == pl.String:
+        values = _own_texts(values, column.drop_nulls().unique().to_list())
     mixed = [
         new if hole else old for old, new, hole in zip(column.to_list(), values, gap, strict=True)
     ]

@@ -180,7 +180,7 @@ def pool(estimates: Any, variances: Any, n: int | None = None, k: int | None = N
     >>> round(found.estimate, 2), round(found.se, 3)
     (1.1, 0.321)
     >>> [round(float(end), 2) for end in found.interval()]
-    [0.38, 1.82]
+    [0.33, 1.87]
     """
     estimates, variances, covariances = _read(estimates, variances)
     m = len(estimates)

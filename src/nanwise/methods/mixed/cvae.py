@@ -34,8 +34,10 @@ class CVAEImputer(LatentImputer):
         Widths of the hidden layers of encoder and decoder, beside a linear map from end to end.
     latent : int or None, default=None
         Width of the latent vector; None: half as many as there are features, 2 to 16.
-    hide : float, default=0.0
-        Share of the observed attributes that the encoder is not shown in training.
+    hide : float, default=0.2
+        Share of the observed attributes that are shown as missing in training, and are to be
+        predicted all the same: without any, the decoder never learns what to say of an attribute
+        that it is told is missing. 0 as published.
     numbers : {"gaussian", "student"}, default="gaussian"
         Distribution of numbers around what the decoder says.
     variance : {"shared", "own"} or float, default="shared"
@@ -66,7 +68,7 @@ class CVAEImputer(LatentImputer):
         self,
         hidden: Sequence[int] = (64, 64),
         latent: int | None = None,
-        hide: float = 0.0,
+        hide: float = 0.2,
         numbers: str = "gaussian",
         variance: str | float = "shared",
         activation: str = "relu",

@@ -30,8 +30,8 @@ class VAENet(ImportanceNet):
     activation : str
         See :class:`nanwise.nets.mlp.MLP`.
     hide : float
-        Share of the observed attributes that the encoder does not see in training. They stay in the
-        loss; the bound is one of the same likelihood, only by another proposal.
+        Share of the observed attributes that are shown as missing in training. They stay in the
+        loss; without ``flags`` the bound is one of the same likelihood, only by another proposal.
     particles : int
         Importance samples behind every answer.
     numbers, variance
@@ -63,8 +63,9 @@ class VAENet(ImportanceNet):
     def training_step(self, batch: tuple[Tensor, Tensor], phase: str = "main") -> Tensor:
         """Minus the mean evidence lower bound of a row."""
         features, observed = batch
-        posterior = self.propose(features, hidden_part(observed, self.hide))
-        raw = self.decode(posterior.at(self.noise(1, features)[0]), observed)
+        shown = hidden_part(observed, self.hide)
+        posterior = self.propose(features, shown)
+        raw = self.decode(posterior.at(self.noise(1, features)[0]), shown)
         bound = self.log_observed(raw, features, observed) - posterior.divergence()
         return -bound.mean()
 

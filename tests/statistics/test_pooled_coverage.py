@@ -1,4 +1,8 @@
-"""95 % intervals of pooled regression coefficients hold the truth about 95 times of 100."""
+"""95 % intervals of pooled regression coefficients hold the truth about 95 times of 100.
+
+With 200 rows. With 100 rows and more gaps, five tables and the Gaussian bootstrap, 250 trials gave
+0.937 (mcar) and 0.927 (mar) in the mean, 0.904 for one coefficient: a little short.
+"""
 
 from __future__ import annotations
 

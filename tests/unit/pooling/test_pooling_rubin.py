@@ -9,8 +9,9 @@ from scipy import stats
 from nanwise import pool
 from nanwise.pooling.rubin import barnard_rubin
 
-# Means and standard errors of five completed tables of 31 rows, and what is pooled from them:
-# SAS/STAT User's Guide, "The MIANALYZE Procedure", example "Reading Means and Standard Errors".
+# Means and standard errors of five completed tables of 31 rows, as printed in the SAS/STAT User's
+# Guide, "The MIANALYZE Procedure", example "Reading Means and Standard Errors". The pooled figures
+# of that example are quoted from memory: the page at hand ended before them.
 MEANS = np.array(
     [
         [47.0120, 10.4441, 171.216],

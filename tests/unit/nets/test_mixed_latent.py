@@ -111,9 +111,16 @@ def test_draws_have_the_conditional_distribution():
     net.particles = 500
     net.set_noise(2, 4)
     with torch.no_grad():
-        drawn = net.double().draw(
-            rows.expand(2000, -1), observed.expand(2000, -1), 5, torch.Generator().manual_seed(1)
-        )[..., 2:].flatten(0, 1)
+        drawn = (
+            net.double()
+            .draw(
+                rows.expand(2000, -1),
+                observed.expand(2000, -1),
+                5,
+                torch.Generator().manual_seed(1),
+            )[..., 2:]
+            .flatten(0, 1)
+        )
     gain = cov[2:, :2] @ torch.linalg.inv(cov[:2, :2])
     assert torch.allclose(drawn.mean(0), mean[2:] + gain @ (rows[0, :2] - mean[:2]), atol=0.05)
     assert torch.allclose(drawn.T.cov(), cov[2:, 2:] - gain @ cov[:2, 2:], atol=0.05)

@@ -40,7 +40,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool, schema: Any = None) ->
         estimator.encoder_ = _learn_encoder(X, schema) if mixed else None
     if estimator.encoder_ is not None:
         if is_frame(X):
-            return _encode(estimator, X, reset)
+            return encode_frame(estimator, estimator.encoder_, X, reset=reset)
         refuse_without_names(estimator.encoder_, X)
     X = validate_data(
         estimator,
@@ -116,11 +116,13 @@ def _learn_encoder(X: Any, schema: Any) -> Any:
     return Encoder(Schema.infer(X) if schema is None else schema).fit()
 
 
-def _encode(estimator: Any, X: Any, reset: bool) -> np.ndarray:
-    encoder = estimator.encoder_
+def encode_frame(
+    estimator: Any, encoder: Any, X: Any, *, reset: bool, stacklevel: int = 4
+) -> np.ndarray:
+    """Codes of a frame by a fitted encoder; new rows get warnings, names are kept or compared."""
     checked, notes = encoder.schema.check(X)
     for note in () if reset else notes:
-        warnings.warn(str(note), GapWarning, stacklevel=4)
+        warnings.warn(str(note), GapWarning, stacklevel=stacklevel)
     validate_data(estimator, checked, reset=reset, skip_check_array=True)
     return encoder.encode(checked)
 

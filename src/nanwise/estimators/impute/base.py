@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nanwise import registry
+from nanwise.completion import TableCompletion
 from nanwise.errors import DataError
 from nanwise.estimators.impute.tables import give_back, read_cells
 from nanwise.estimators.inputs import is_frame, warn_about_gaps
@@ -106,9 +108,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         whole("n", n)
         if not self.samples:
+            able = [m.name for m in registry.known("imputer") if getattr(m.make, "samples", False)]
             raise TypeError(
-                f"{type(self).__name__} gives one answer and cannot draw others; imputers that "
-                "sample: nanwise methods --kind imputer"
+                f"{type(self).__name__} gives one answer and cannot draw others; those that "
+                f"sample: {', '.join(able)}"
             )
         codes = read_cells(self, X, reset=False)
         seed = check_random_state(random_state).randint(2**31 - 1)
@@ -120,6 +123,16 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             out[:, part] = self._whole(drawn)
         tables = [give_back(self, X, draw) for draw in out]
         return tables if is_frame(X) else np.stack(tables)
+
+    def complete(self, X: Any) -> TableCompletion:
+        """What the gaps of these rows may hold: an object with ``mean()`` and ``sample(n)``.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_rows, n_columns)
+        """
+        check_is_fitted(self)
+        return TableCompletion(self, X, ~np.isnan(read_cells(self, X, reset=False)))
 
     # -- what a method fills in ------------------------------------------------------------------
 

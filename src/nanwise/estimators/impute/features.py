@@ -106,6 +106,23 @@ class Features:
                 common = own.max() if self.kind == "minmax" else np.sqrt(np.mean(own**2))
                 self.scaler_.width_[columns] = common
 
+    def log_units(self, codes: np.ndarray) -> np.ndarray:
+        """Log of features per unit of the table, added up over the observed numbers, (N,).
+
+        It turns a log density of features into one of the numbers of the table.
+        """
+        found = np.zeros(len(codes))
+        there = self.layout.observed(codes).T
+        for attribute, observed in zip(self.layout.attributes, there, strict=True):
+            if attribute.kind not in ("real", "positive", "vector"):
+                continue
+            columns = list(attribute.columns)
+            each = -np.log(self.scaler_.width_[columns]).sum()
+            if attribute.kind in SKEWED:
+                each = each - np.log1p(codes[:, columns[0]])
+            found += np.where(observed, each, 0.0)
+        return found
+
     def _part(self, attribute: Any) -> Part:
         if attribute.kind in ("categorical", "ordinal"):
             return Part(attribute.kind, len(attribute.levels))

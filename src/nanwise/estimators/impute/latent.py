@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from nanwise.estimators.impute.features import SKEWED
 from nanwise.estimators.impute.net import NetImputer
 from nanwise.estimators.impute.tables import read_cells
 from nanwise.train.checks import number, one_of, whole
@@ -126,19 +125,4 @@ class LatentImputer(CodeImputer):
         for part in self._blocks(len(codes)):
             with torch.inference_mode():
                 found[part] = net.log_prob(*self._tensors(codes[part]), n_samples).numpy()
-        return found + self._log_units(codes)
-
-    def _log_units(self, codes: np.ndarray) -> np.ndarray:
-        """Log of features per unit of the table, over the numbers of each row."""
-        found = np.zeros(len(codes))
-        for attribute, there in zip(
-            self.layout_.attributes, self.layout_.observed(codes).T, strict=True
-        ):
-            if attribute.kind not in ("real", "positive", "vector"):
-                continue
-            columns = list(attribute.columns)
-            each = -np.log(self.features_.scaler_.width_[columns]).sum()
-            if attribute.kind in SKEWED:
-                each = each - np.log1p(codes[:, columns[0]])
-            found += np.where(there, each, 0.0)
-        return found
+        return found + self.features_.log_units(codes)

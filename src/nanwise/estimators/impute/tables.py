@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from nanwise.data.attributes import Layout
-from nanwise.errors import GapWarning
 from nanwise.estimators.inputs import (
+    encode_frame,
     has_other_than_numbers,
     is_frame,
     read_features,
@@ -35,7 +33,7 @@ def read_cells(imputer: Any, X: Any, *, reset: bool) -> np.ndarray:
     else:
         if not is_frame(X):
             refuse_without_names(imputer.schema_encoder_, X)
-        cells = _encode(imputer, X, reset)
+        cells = encode_frame(imputer, imputer.schema_encoder_, X, reset=reset)
     if reset:
         imputer.table_layout_ = _learn_layout(imputer, cells)
     return imputer.table_layout_.encode(cells)
@@ -65,15 +63,6 @@ def _learn_encoder(X: Any) -> Any:
 
     refuse_equal_names(X)
     return Encoder(Schema.infer(X), onehot=False).fit() if has_other_than_numbers(X) else None
-
-
-def _encode(imputer: Any, X: Any, reset: bool) -> np.ndarray:
-    encoder = imputer.schema_encoder_
-    checked, notes = encoder.schema.check(X)
-    for note in () if reset else notes:
-        warnings.warn(str(note), GapWarning, stacklevel=5)
-    validate_data(imputer, checked, reset=reset, skip_check_array=True)
-    return encoder.encode(checked)
 
 
 def _learn_layout(imputer: Any, cells: np.ndarray) -> Layout:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from nanwise.estimators.impute.net import NetImputer
-from nanwise.estimators.impute.template import describe, make_table
+from nanwise.estimators.impute.generating import GeneratingImputer
 from nanwise.registry import method
 from nanwise.train.checks import number, whole
 from nanwise.train.plan import Plan
@@ -29,7 +26,7 @@ from nanwise.train.plan import Plan
     space={"gamma": [0.0, 30.0, 100.0], "latent": [16, 64]},
     tiny={"iterations": 20, "hidden": (16,), "latent": 4},
 )
-class MisGANImputer(NetImputer):
+class MisGANImputer(GeneratingImputer):
     """Fill gaps by an imputer that plays against a generator of whole rows.
 
     One generator makes rows and one makes patterns of gaps, such that rows with these gaps cannot
@@ -113,50 +110,6 @@ class MisGANImputer(NetImputer):
         self.device = device
         self.kinds = kinds
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows with gaps.
-
-        Parameters
-        ----------
-        X : array or DataFrame (pandas, polars) of shape (n_rows, n_columns)
-            NaN, None, NA and null are gaps.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X, y)
-        self.template_ = describe(X, self.schema_encoder_)
-        return self
-
-    def generate(self, n: int = 1, random_state: Any = None) -> Any:
-        """New rows from the generator, without gaps.
-
-        Parameters
-        ----------
-        n : int
-            Number of rows.
-        random_state : int, RandomState or None
-            Seed.
-
-        Returns
-        -------
-        array or DataFrame of shape (n, n_columns)
-            Like the training table. A column in which nothing was observed holds 0.
-        """
-        import torch
-
-        check_is_fitted(self)
-        whole("n", n)
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
-        with torch.inference_mode():
-            made = self._answering().generate(n, torch.Generator().manual_seed(seed)).numpy()
-        codes = np.zeros((n, len(self.seen_)))
-        codes[:, self.seen_] = self.features_.decode(made)
-        return make_table(self, self.template_, codes)
 
     def _check_settings(self) -> None:
         for name in ("latent", "critics", "iterations"):

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nanwise.completion import TableCompletion
-from nanwise.estimators.impute.features import SKEWED
-from nanwise.estimators.impute.net import NetImputer
+from nanwise.estimators.impute.generating import GeneratingImputer, seeded_generator
 from nanwise.estimators.impute.tables import read_cells
-from nanwise.estimators.impute.template import describe, make_table
 from nanwise.registry import method
 from nanwise.train.checks import number, one_of, whole
 from nanwise.train.plan import Plan
@@ -31,7 +27,7 @@ from nanwise.train.plan import Plan
     space={"latent": [2, 4], "hidden": [64, 128], "warm_up": [0.1, 0.5]},
     tiny={"bound": 5, "importance": 50, "plan": Plan(epochs=20, lr=1e-2, weight_decay=0.0)},
 )
-class VSAEImputer(NetImputer):
+class VSAEImputer(GeneratingImputer):
     """Variational selective autoencoder.
 
     Every attribute has latents of its own. Those of an observed attribute are proposed by an
@@ -183,61 +179,6 @@ class VSAEImputer(NetImputer):
         paper: dict[str, Any] = {"warm_up": 100, "draws": 100, "bound": 1, "variance": 1.0}
         return cls(**paper | {"activation": "printed", "plan": plan} | changes)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows with gaps.
-
-        Parameters
-        ----------
-        X : array or DataFrame (pandas, polars) of shape (n_rows, n_columns)
-            NaN, None, NA and null are gaps.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X)
-        self.template_ = describe(X, self.schema_encoder_)
-        return self
-
-    def complete(self, X: Any) -> TableCompletion:
-        """What the gaps of these rows may hold: an object with ``mean()`` and ``sample(n)``.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n_rows, n_columns)
-        """
-        check_is_fitted(self)
-        return TableCompletion(self, X, ~np.isnan(read_cells(self, X, reset=False)))
-
-    def generate(self, n: int = 1, random_state: Any = None) -> Any:
-        """New rows from the model, without gaps.
-
-        Parameters
-        ----------
-        n : int
-            Number of rows.
-        random_state : int, RandomState or None
-            Seed.
-
-        Returns
-        -------
-        array or DataFrame of shape (n, n_columns)
-            Like the training table: a frame of the same library with the same names and dtypes. A
-            column in which nothing was observed holds 0.
-        """
-        import torch
-
-        check_is_fitted(self)
-        whole("n", n)
-        generator = _generator(random_state)
-        with torch.inference_mode():
-            features = self._answering().generate(n, generator).numpy()
-        codes = np.zeros((n, len(self.seen_)))
-        codes[:, self.seen_] = self.features_.decode(features)
-        return make_table(self, self.template_, codes)
-
     def log_prob(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> np.ndarray:
         """Log density of the observed cells of each row, and of which cells are observed.
 
@@ -262,10 +203,10 @@ class VSAEImputer(NetImputer):
         check_is_fitted(self)
         whole("n_samples", n_samples)
         codes = read_cells(self, X, reset=False)[:, self.seen_]
-        generator, net = _generator(random_state), self._answering()
+        generator, net = seeded_generator(random_state), self._answering()
         with torch.inference_mode():
             found = net.log_prob(*self._tensors(codes), n_samples, generator).numpy()
-        return found + self._log_unit(codes)
+        return found + self.features_.log_units(codes)
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -320,19 +261,6 @@ class VSAEImputer(NetImputer):
             variance=self.variance,
         )
 
-    def _log_unit(self, codes: np.ndarray) -> np.ndarray:
-        """Log of the features per unit of the table, added up over the observed numbers, (N,)."""
-        total = np.zeros(len(codes))
-        observed = self.layout_.observed(codes)
-        for a, attribute in enumerate(self.layout_.attributes):
-            if attribute.kind in ("real", "positive", "vector"):
-                columns = list(attribute.columns)
-                unit = np.full(len(codes), -np.log(self.features_.scaler_.width_[columns]).sum())
-                if attribute.kind in SKEWED:
-                    unit -= np.log1p(np.nan_to_num(codes[:, columns[0]]))
-                total += np.where(observed[:, a], unit, 0.0)
-        return total
-
 
 _WHOLE = (
     "latent",
@@ -348,9 +276,3 @@ _WHOLE = (
     "bound",
     "importance",
 )
-
-
-def _generator(random_state: Any) -> Any:
-    import torch
-
-    return torch.Generator().manual_seed(int(check_random_state(random_state).randint(2**31 - 1)))

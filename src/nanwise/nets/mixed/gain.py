@@ -161,9 +161,7 @@ class GAINNet(nn.Module):
         z = self.noise * torch.rand(shape, dtype=features.dtype, generator=generator)
         shown = observed.expand(n, *observed.shape)
         given = self.generate(features.expand(shape), shown, z)
-        off = self.errors.draw(given, generator)
-        given = torch.where(self.outputs.number, given + off, given)
-        given = self.outputs.sample_levels(given, generator)
+        given = self.errors.scatter(given, self.outputs, generator)
         return self.complete(features.expand(shape), shown, given)
 
 

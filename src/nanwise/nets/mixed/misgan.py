@@ -199,9 +199,7 @@ class MisGANNet(nn.Module):
         noise = torch.rand(shape, dtype=features.dtype, generator=generator)
         shown = observed.expand(n, *observed.shape)
         given = self.impute(features.expand(shape), shown, noise)
-        off = self.errors.draw(given, generator)
-        given = torch.where(self.outputs.number, given + off, given)
-        given = self.outputs.sample_levels(given, generator)
+        given = self.errors.scatter(given, self.outputs, generator)
         return torch.where(self.outputs.spread(shown), features.expand(shape), given)
 
     def generate(self, n: int, generator: torch.Generator | None) -> Tensor:

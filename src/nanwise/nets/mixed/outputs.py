@@ -89,6 +89,11 @@ class Errors(nn.Module):
         mixed = torch.where(self.square == 0, now, _KEEP * self.square + (1 - _KEEP) * now)
         self.square.copy_(torch.where(count > 0, mixed, self.square))
 
+    def scatter(self, given: Tensor, outputs: Outputs, generator: torch.Generator | None) -> Tensor:
+        """Draws around answers (…, F): numbers get an error, levels come by their probabilities."""
+        scattered = torch.where(outputs.number, given + self.draw(given, generator), given)
+        return outputs.sample_levels(scattered, generator)
+
     def draw(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         """Gaussian errors of that size, of the shape of ``like`` (…, F)."""
         noise = torch.randn(like.shape, dtype=like.dtype, generator=generator)

@@ -10,6 +10,7 @@ import numpy as np
 from nanwise import registry
 from nanwise.bench.case import versions
 from nanwise.bench.densities import density
+from nanwise.bench.overview import top_levels
 from nanwise.bench.run import curve
 from nanwise.estimators.table_imputer import TableImputer
 
@@ -122,9 +123,7 @@ def _summary(values: Any, kind: str) -> str:
         return f"mean {numbers.mean():.4g}, sd {numbers.std():.3g}"
     if kind == "date":
         return f"{values.min():%Y-%m-%d} to {values.max():%Y-%m-%d}"
-    shares = values.astype(str).value_counts(normalize=True)
-    top = ", ".join(f"{level} {share:.0%}" for level, share in shares.head(3).items())
-    return top + (", …" if len(shares) > 3 else "")
+    return top_levels(values)
 
 
 def _densities(

@@ -119,6 +119,11 @@ def _summary(values: Any, kind: str) -> str:
         return f"{low:.4g} to {high:.4g}, median {middle:.4g}"
     if kind == "date":
         return f"{values.min()} to {values.max()}"
+    return top_levels(values)
+
+
+def top_levels(values: Any) -> str:
+    """The most frequent levels of a column and their shares, in a few words."""
     shares = values.astype(str).value_counts(normalize=True)
     top = ", ".join(f"{level} {share:.0%}" for level, share in shares.head(3).items())
     return top + (", …" if len(shares) > 3 else "")

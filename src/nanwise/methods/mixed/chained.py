@@ -22,8 +22,8 @@ from nanwise.train.checks import whole
     "they predict unseen cells.",
     paper="Dempster, Laird, Rubin: Maximum Likelihood from Incomplete Data via the EM Algorithm, "
     "1977 (the moments); Breiman: Stacked Regressions, 1996 (the weights)",
-    when="The most accurate single fill for most tables of numbers. One answer, no draws: for "
-    "intervals and pooled estimates take mice or gaussian.",
+    when="A first choice where one fill is wanted: linear dependences as in em, and what trees add "
+    "to them. One answer, no draws: for intervals and pooled estimates take mice or gaussian.",
     space={"trees": [60, 200], "leaf": [1, 2, 5]},
     tiny={"trees": 6},
 )

@@ -9,9 +9,9 @@ import numpy as np
 
 from nanwise import registry
 from nanwise.bench.case import versions
-from nanwise.bench.densities import density
 from nanwise.bench.overview import top_levels
 from nanwise.bench.run import curve
+from nanwise.estimators.impute.densities import density
 from nanwise.estimators.table_imputer import TableImputer
 
 if TYPE_CHECKING:

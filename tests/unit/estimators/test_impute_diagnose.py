@@ -123,7 +123,10 @@ def test_densities_show_a_column_filled_by_one_value():
     mean = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     column = densities(X, mean)["columns"][0]
     assert column["imputed"]["std"] == pytest.approx(0, abs=1e-12)
-    assert column["imputed"]["curve"] is None
+    peak = np.array(column["imputed"]["curve"])
+    assert np.trapezoid(peak, column["x"]) == pytest.approx(1, abs=0.02)
+    assert column["x"][peak.argmax()] == pytest.approx(column["imputed"]["mean"], abs=0.1)
+    assert peak.max() > 3 * max(column["observed"]["curve"])
     assert column["distance"] > 0.4
 
 

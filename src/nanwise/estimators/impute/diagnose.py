@@ -13,6 +13,7 @@ from nanwise.data.ampute import hide_cells
 from nanwise.data.attributes import LEVELLED, Attribute
 from nanwise.errors import DataError
 from nanwise.estimators.impute.cells import observed_cells, take_rows
+from nanwise.estimators.impute.densities import curves, shares
 from nanwise.estimators.impute.many import as_sampler, seeded
 from nanwise.estimators.impute.tables import read_cells
 from nanwise.train.checks import number, whole
@@ -43,9 +44,10 @@ def densities(X: Any, tables: Any, bins: int = 20, points: int = 64) -> dict[str
     dict
         ``columns``: for every column with gaps a dict of ``name``, ``kind``, ``n_observed``,
         ``n_imputed``; for numbers ``edges`` and ``x`` and, in ``observed`` and ``imputed``, the
-        ``mean``, ``std``, densities by bin (``histogram``) and at ``x`` (``curve``, None for a
-        single value), and ``distance``, the largest difference of the distribution functions; for
-        levels the ``levels`` and, in ``observed`` and ``imputed``, their shares.
+        ``mean``, ``std``, densities by bin (``histogram``) and at ``x`` (``curve``: kernels of one
+        width for both, so that a single value is a peak of that width), and ``distance``, the
+        largest difference of the distribution functions; for levels the ``levels`` and, in
+        ``observed`` and ``imputed``, their shares.
     """
     whole("bins", bins)
     whole("points", points)
@@ -64,9 +66,9 @@ def densities(X: Any, tables: Any, bins: int = 20, points: int = 64) -> dict[str
                 "n_imputed": len(new),
             }
             if attribute.kind in LEVELLED:
-                columns.append(head | _shares(here, new, reader.levels(attribute, j)))
+                columns.append(head | _levels(here, new, reader.levels(attribute, j)))
             else:
-                columns.append(head | _curves(here, new, bins, points))
+                columns.append(head | _numbers(here, new, bins, points))
     return {"kind": "densities", "tables": len(tables), "columns": columns}
 
 
@@ -182,28 +184,23 @@ class _Held(NamedTuple):
     drawn: np.ndarray
 
 
-def _curves(here: np.ndarray, new: np.ndarray, bins: int, points: int) -> dict[str, Any]:
-    both = np.concatenate([here, new])
-    edges = np.histogram_bin_edges(both, bins)
-    x = np.linspace(edges[0], edges[-1], points)
+def _numbers(here: np.ndarray, new: np.ndarray, bins: int, points: int) -> dict[str, Any]:
+    edges = np.histogram_bin_edges(np.concatenate([here, new]), bins)
+    smooth = curves(here, new, points)
     return {
         "edges": edges.tolist(),
-        "x": x.tolist(),
-        "observed": _numbers(here, edges, x),
-        "imputed": _numbers(new, edges, x),
+        "x": smooth["x"],
+        "observed": _described(here, edges) | {"curve": smooth["observed"]},
+        "imputed": _described(new, edges) | {"curve": smooth["imputed"]},
         "distance": _distance(here, new),
     }
 
 
-def _numbers(values: np.ndarray, edges: np.ndarray, x: np.ndarray) -> dict[str, Any]:
-    from scipy.stats import gaussian_kde
-
-    varied = len(np.unique(values)) > 1
+def _described(values: np.ndarray, edges: np.ndarray) -> dict[str, Any]:
     return {
         "mean": float(values.mean()),
         "std": float(values.std()),
         "histogram": np.histogram(values, edges, density=True)[0].tolist(),
-        "curve": gaussian_kde(values)(x).tolist() if varied else None,
     }
 
 
@@ -214,10 +211,9 @@ def _distance(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-def _shares(here: np.ndarray, new: np.ndarray, levels: list[Any]) -> dict[str, Any]:
-    counts = [np.bincount(v[~np.isnan(v)].astype(int), minlength=len(levels)) for v in (here, new)]
-    observed, imputed = ((c / max(c.sum(), 1)).tolist() for c in counts)
-    return {"levels": levels, "observed": observed, "imputed": imputed}
+def _levels(here: np.ndarray, new: np.ndarray, levels: list[Any]) -> dict[str, Any]:
+    there, drawn = (v[~np.isnan(v)].astype(int) for v in (here, new))
+    return {"levels": levels, **shares(there, drawn, len(levels))}
 
 
 def _trace(imputer: Any) -> tuple[str, dict[str, list[float | None]]]:

@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from nanwise.cli.app import app
+from nanwise.estimators.table_imputer import imputer_settings
+from nanwise.saving import load
 
 TINY = ["--folds", "2", "--no-stress", "--quiet", "--set", "plan.epochs=3", "--set", "hidden=4"]
 ROWS = 24
@@ -289,6 +291,20 @@ def test_unknown_method(table, compare, fit):
 )
 def test_settings_that_do_not_exist(table, fit, setting, word):
     refused(fit(table(good_frame()), "--set", setting), word)
+
+
+def test_settings_that_an_imputer_does_not_have(table, fit, tmp_path):
+    path = table(good_frame())
+    refused(
+        fit(path, "--set", "gaps.rounds=3", method="mice"),
+        "--set gaps.rounds: no such parameter",
+        *imputer_settings("mice"),
+    )
+    assert not (tmp_path / "model").exists()
+    small = ["gaps.plan.epochs=1", "gaps.hidden=4", "plan.epochs=1", "hidden=4"]
+    result = fit(path, *(word for pair in small for word in ("--set", pair)), method="ae")
+    assert result.exit_code == 0, result.output
+    assert load(tmp_path / "model").estimator_.gaps.hidden == (4,)
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,11 @@ def command(
 @contextmanager
 def _progress(model: TableModel, quiet: bool) -> Iterator[None]:
     """Show a bar for this one fit; the model that is saved knows nothing of it."""
+    from nanwise.cli.settings import GAPS
     from nanwise.registry import find
 
     # Networks have epochs to show; the others are done before a bar is drawn.
-    if quiet or find(model.method).kind != "treatment":
+    if quiet or find(model.method).kind not in GAPS:
         yield
         return
     params = model.params

@@ -21,7 +21,7 @@ def make_estimator(method: str, task: str, params: Any = None, random_state: Any
     """Estimator of a registered table method.
 
     ``params`` are the estimator's; ``gaps__NAME`` reaches the treatment or imputer, and ``plan``
-    may be a dict of :class:`~nanwise.Plan` settings.
+    and an imputer's ``gaps__plan`` may be dicts of :class:`~nanwise.Plan` settings.
     """
     found = registry.find(method)
     params = dict(params or {})
@@ -42,7 +42,15 @@ def _network(found: registry.Method, task: str, params: dict[str, Any], random_s
     if isinstance(params.get("plan"), dict):
         params["plan"] = Plan(**params["plan"])
     kind = NanClassifier if task == "classification" else NanRegressor
-    return kind(gaps=found.make(**own) if own else found.name, random_state=random_state, **params)
+    return kind(gaps=_gaps(found, own), random_state=random_state, **params)
+
+
+def _gaps(found: registry.Method, own: dict[str, Any]) -> Any:
+    from nanwise.estimators.table_imputer import imputer_of
+
+    if not own:
+        return found.name
+    return imputer_of(found.name, own) if found.kind == "imputer" else found.make(**own)
 
 
 def _classifies(model: TableModel) -> bool:

@@ -79,17 +79,21 @@ class NetImputer(Imputer):
         self.n_iter_ = len(self.history_)
 
     def _build(self) -> Any:
-        return self._network(tuple(self.features_.parts_))
+        net = self._network(tuple(self.features_.parts_))
+        return net.double() if self._plan().precision == "float64" else net
 
     def _sources(self, features: np.ndarray, observed: np.ndarray, seed: int) -> tuple[Any, Any]:
-        """What to train on and what to validate on (None: nothing)."""
-        share = self._plan().validation
-        if share is None:
-            return _Batches(features, observed), None
-        order = np.random.default_rng(seed).permutation(len(features))
-        held = order[: min(max(round(share * len(order)), 1), len(order) - 1)]
-        kept = np.sort(order[len(held) :])
-        return _Batches(features[kept], observed[kept]), _Batches(features[held], observed[held])
+        """What to train on and what to validate on (None: nothing); too few rows are not split."""
+        n, plan = len(features), self._plan()
+        n_held = round(n * (plan.validation or 0.0))
+        if n_held < 1 or n - n_held < 2:
+            return _Batches(features, observed, plan.precision), None
+        order = np.random.default_rng(seed).permutation(n)
+        kept, held = np.sort(order[n_held:]), order[:n_held]
+        train, valid = (
+            _Batches(features[rows], observed[rows], plan.precision) for rows in (kept, held)
+        )
+        return train, valid
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -153,10 +157,10 @@ class NetImputer(Imputer):
 class _Batches:
     """Batches ``(features, observed)`` from arrays in memory."""
 
-    def __init__(self, features: np.ndarray, observed: np.ndarray) -> None:
+    def __init__(self, features: np.ndarray, observed: np.ndarray, precision: str) -> None:
         import torch
 
-        self.features = torch.as_tensor(features, dtype=torch.float32)
+        self.features = torch.as_tensor(features, dtype=getattr(torch, precision))
         self.observed = torch.as_tensor(observed)
 
     def __len__(self) -> int:

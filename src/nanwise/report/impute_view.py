@@ -7,7 +7,7 @@ from typing import Any
 from nanwise.report import svg
 from nanwise.report.bars import bars
 from nanwise.report.figures import Figure, figure, learning
-from nanwise.report.numbers import is_number, number, percent, seconds, whole
+from nanwise.report.numbers import interval, is_number, number, percent, seconds, spark, whole
 
 #: score -> what it is called; those that are not there are left out
 SCORES = {
@@ -40,6 +40,7 @@ def view(facts: dict[str, Any]) -> dict[str, Any]:
         "notes": (facts.get("data") or {}).get("notes") or [],
         "columns": _columns(facts),
         "figures": [_density(found) for found in facts.get("densities") or []],
+        "densities": [_density_text(found) for found in facts.get("densities") or []],
         "check": _check(check),
         "check_rows": _check_rows(check),
         "drawn": any(is_number(row.get("crps")) for row in check.get("columns") or []),
@@ -105,6 +106,21 @@ def _density(found: dict[str, Any]) -> Figure:
         size=svg.SMALL,
     )
     return figure(name, picture, "", curves)
+
+
+def _density_text(found: dict[str, Any]) -> tuple[str, str, str, str]:
+    """The same where there are no pictures: name, range, and both sides as letters or shares."""
+    sides = [found.get(side) or [] for side in ("observed", "imputed")]
+    name, levels = str(found.get("name")), found.get("levels")
+    if levels:
+        there, new = (
+            ", ".join(f"{a} {percent(b)}" for a, b in zip(levels, y, strict=True)) for y in sides
+        )
+        return name, "", there, new
+    top = max((v for y in sides for v in y if is_number(v)), default=0.0)
+    there, new = (spark(y, top) for y in sides)
+    x = found.get("x") or [None]
+    return name, interval(x[0], x[-1]), there, new
 
 
 def _check(check: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|#~"} | {"<": "&lt;", ">"
 
 
 def to_markdown(facts: dict[str, Any]) -> str:
-    """Title, sentences, tables and settings; pictures are left to the HTML report."""
+    """Title, sentences, tables and settings; where the pictures are is said at the end."""
     page = view_of(facts)
     body = {
         "compare": _compare,
@@ -31,6 +31,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
     ]
     if page["command"]:
         parts.append(f"Command: {code(page['command'])}")
+    parts.append(_pictures(page))
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
@@ -65,6 +66,14 @@ def _section(title: str, *parts: str) -> list[str]:
 
 def _pairs(title: str, pairs: list[tuple[str, str]]) -> list[str]:
     return _section(title, "\n".join(f"- {text(k)}: {text(v)}" for k, v in pairs))
+
+
+def _pictures(page: dict[str, Any]) -> str:
+    found = [figure for key, value in page.items() if key.endswith("figures") for figure in value]
+    if not found:
+        return ""
+    names = ", ".join(dict.fromkeys(text(figure["title"]) for figure in found))
+    return f"Pictures are in the HTML report, the file beside this one that ends in .html: {names}."
 
 
 def _compare(page: dict[str, Any]) -> list[str]:
@@ -232,6 +241,10 @@ def _impute(page: dict[str, Any]) -> list[str]:
             "\n".join(f"- {code(file)}" for file in page["files"]),
             "\n".join(f"- {text(note)}" for note in page["notes"]),
             table(("column", "kind", "missing", "filled", "observed", "imputed"), filled),
+        ),
+        *_section(
+            "Observed against imputed",
+            table(("column", "range of the curves", "observed", "imputed"), page["densities"]),
         ),
         *_section(
             "Error on hidden cells",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, TypeGuard
 
 NONE = "–"
+#: heights of a curve in letters, from nothing to full
+STEPS = "▁▂▃▄▅▆▇█"
 
 
 def is_number(value: Any) -> TypeGuard[float]:
@@ -76,6 +79,16 @@ def interval(low: Any, high: Any, digits: int | None = None, *, sign: bool = Fal
     digits = decimals([low, high]) if digits is None else digits
     write = signed if sign else number
     return f"{write(low, digits)} to {write(high, digits)}"
+
+
+def spark(values: Iterable[Any], top: float, letters: int = 24) -> str:
+    """A curve as a line of letters, each the mean of its part; ``top`` is the full height."""
+    heights = [float(v) if is_number(v) else 0.0 for v in values]
+    count = min(letters, len(heights))
+    ends = [k * len(heights) // count for k in range(count + 1)] if count else []
+    means = [sum(heights[a:b]) / (b - a) for a, b in pairwise(ends)]
+    most = len(STEPS) - 1
+    return "".join(STEPS[min(max(round(most * m / (top or 1.0)), 0), most)] for m in means)
 
 
 def moment(value: Any) -> str:

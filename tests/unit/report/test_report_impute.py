@@ -124,3 +124,29 @@ def test_nothing_done_is_said(grid):
     for row in grid["leaderboard"]:
         row["mean"] = None
     assert "No imputer gave a result" in story(grid)
+
+
+def test_markdown_draws_densities_with_letters(facts):
+    section = render(facts, "md").split("## Observed against imputed")[1].split("##")[0]
+    _, _, age, colour = [line for line in section.splitlines() if line.startswith("|")]
+    # heights 0.1 0.8 0.7 0.1 and 0.0 1.2 0.4 0.0 of a largest one of 1.2
+    assert "| ▂▆▅▂ | ▁█▃▁ |" in age
+    assert "red 60 %, blue 40 % | red 90 %, blue 10 %" in colour
+
+
+@pytest.mark.parametrize("made", ["impute_facts", "compare_imputers_facts"])
+def test_markdown_says_where_the_pictures_are(made):
+    facts = FAKE[made]()
+    last = render(facts, "md").splitlines()[-1]
+    assert last.startswith("Pictures are in the HTML report")
+    for figure in view_of(facts)["figures"]:
+        assert figure["title"] in last
+    bare = {**facts, "densities": None, "history": None, "settings_facts": None, "leaderboard": []}
+    assert "Pictures" not in render(bare, "md")
+
+
+def test_curves_of_the_comparison_are_numbers_in_markdown(grid):
+    text = render(grid, "md")
+    for row in view_of(grid)["board"]:
+        for cell in row["settings"]:
+            assert cell["text"] in text

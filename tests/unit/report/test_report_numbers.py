@@ -14,6 +14,7 @@ from nanwise.report.numbers import (
     plain,
     seconds,
     signed,
+    spark,
     whole,
 )
 
@@ -98,3 +99,12 @@ def test_plain_is_what_json_can_hold():
         "e": "(1+0j)",
     }
     json.dumps(out, allow_nan=False)
+
+
+def test_a_curve_in_letters():
+    assert spark([0, 1, 2, 3, 4, 5, 6, 7], 7) == "▁▂▃▄▅▆▇█"
+    assert spark([0, 7, 7, 7], 7, letters=2) == "▅█"
+    assert spark([None, float("nan"), 9.0, -1.0], 7) == "▁▁█▁"
+    assert spark([0.0, 0.0], 0.0) == "▁▁"
+    assert spark([], 1.0) == ""
+    assert len(spark(range(64), 63)) == 24

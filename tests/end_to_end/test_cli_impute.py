@@ -202,6 +202,22 @@ def test_several_files_differ_in_gaps_only(tmp_path):
     assert "CRPS" in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
 
 
+def test_draws_of_a_saved_model_are_as_many_as_it_has_parameters_for(tmp_path):
+    path = tmp_path / "small.csv"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 2)).round(2), columns=list("ab"))
+    frame.mask(rng.random(frame.shape) < 0.2).to_csv(path, index=False)
+    out, mice = tmp_path / "o", ["--method", "mice", "--set", "sets=2", "--set", "burn_in=2"]
+    result = run("impute", path, "-m", 3, *mice, "--out", out, "--save", "--check", 0, "-q")
+    assert result.exit_code == 0, result.output
+    assert load(out / "model").imputer_.own_draws_ == 3
+    new = ["impute", out / "model", path, "-q", "--out", tmp_path / "n", "-m"]
+    assert run(*new, 3).exit_code == 0
+    result = run(*new, 4)
+    assert result.exit_code == 2
+    assert "parameters for 3 draws" in result.stderr
+
+
 def test_parquet_keeps_its_types(tmp_path):
     path = tmp_path / "t.parquet"
     columns = {

@@ -88,7 +88,9 @@ def impute(
     kinds = Schema.infer(frame, overrides=schema)
     before, notes = kinds.check(frame)
     _refuse_nothing(before)
-    model = TableImputer(method, params=dict(params or {}), schema=kinds, random_state=seed)
+    model = TableImputer(
+        method, params=dict(params or {}), schema=kinds, random_state=seed, draws=m
+    )
     seconds, start = {}, perf_counter()
     fit(model, before, progress)
     seconds["fit"], start = perf_counter() - start, perf_counter()

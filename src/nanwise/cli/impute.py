@@ -148,6 +148,12 @@ def _refuse_learning(model: TableImputer, given: dict[str, Any]) -> None:
             raise ValueError(f"--{spelt} belongs to learning; a saved model has learnt already")
     if given["count"] > 1 and not model.imputer_.samples:
         raise ValueError(f"-m {given['count']}: {model.method} gives one answer and cannot draw")
+    most = model.imputer_.own_draws_
+    if most is not None and given["count"] > most:
+        raise ValueError(
+            f"-m {given['count']}: this model has parameters for {most} draws that can be pooled; "
+            "learn it again with a larger -m"
+        )
 
 
 def _stream(

@@ -86,6 +86,9 @@ class TableImputer(TransformerMixin, BaseEstimator):
         learnt from nor filled.
     random_state : int, RandomState or None
         Seed.
+    draws : int, default=1
+        Number of draws that will be asked for at once; see
+        :meth:`nanwise.estimators.impute.base.Imputer.ready_for`.
 
     Attributes
     ----------
@@ -110,11 +113,13 @@ class TableImputer(TransformerMixin, BaseEstimator):
         params: Any = None,
         schema: Any = None,
         random_state: Any = None,
+        draws: int = 1,
     ) -> None:
         self.method = method
         self.params = params
         self.schema = schema
         self.random_state = random_state
+        self.draws = draws
 
     @property
     def samples(self) -> bool:
@@ -132,7 +137,8 @@ class TableImputer(TransformerMixin, BaseEstimator):
         """As :meth:`fit`, for a frame that the ``check`` of a complete schema has given back."""
         if not hasattr(self, "schema_"):
             self.schema_ = self.schema
-        self.imputer_ = imputer_of(self.method, self.params, self.random_state).fit(checked)
+        imputer = imputer_of(self.method, self.params, self.random_state)
+        self.imputer_ = imputer.ready_for(self.draws).fit(checked)
         self.decimals_ = {
             column.name: decimals_of(checked[column.name].to_numpy())
             for column in self.schema_.columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import nanwise
 from nanwise.estimators.impute_core.posterior import draw_linear, draw_logistic
@@ -131,6 +132,68 @@ def test_matching_gives_values_that_were_observed() -> None:
     for j in range(4):
         seen = table[~held[:, j], j]
         assert np.abs(draws[:, :, j][..., None] - seen).min(axis=-1).max() < 1e-9
+
+
+# -- as many sets of parameters as draws ----------------------------------------------------------
+
+
+def few_known() -> np.ndarray:
+    """Few rows to learn from: what is not known of the parameters is most of what differs."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(315, 1))
+    y = x + 0.5 * rng.normal(size=x.shape)
+    y[15:] = np.nan
+    return np.hstack([x, y])
+
+
+def likeness(tables: np.ndarray) -> float:
+    """Correlation, over pairs of tables with ten others between them, of the means of gaps."""
+    means = np.asarray(tables)[:, 15:, 1].mean(axis=1)
+    return float(np.corrcoef(means[:10], means[10:20])[0, 1])
+
+
+def test_tables_to_be_pooled_have_parameters_of_their_own() -> None:
+    table = few_known()
+    imputer = nanwise.MICEImputer(sweeps=1, thin=1, random_state=0)
+    again_and_again = imputer.fit(table).sample(table, 20, random_state=0)
+    assert likeness(again_and_again) > 0.8
+    apart = nanwise.impute_many(clone(imputer), table, 20, random_state=0)
+    assert abs(likeness(apart)) < 0.5
+
+
+def test_sets_are_learnt_on_demand_and_stay_as_many_as_asked_for() -> None:
+    table = few_known()
+    found = nanwise.MICEImputer(sets=3, thin=1, random_state=0).ready_for(7).fit(table)
+    assert found.own_draws_ == len(found.sets_) == 7
+    intercepts = {float(models[1][1][-1, 0]) for models in found.sets_}
+    assert len(intercepts) == 7
+    assert nanwise.MICEImputer(sets=3).ready_for(2).sets == 3
+
+
+def test_pool_fit_has_as_many_sets_as_tables(monkeypatch) -> None:
+    seen = []
+    draw = nanwise.MICEImputer._draw
+
+    def watched(self, codes, n, rng):
+        seen.append((n, len(self.sets_)))
+        return draw(self, codes, n, rng)
+
+    monkeypatch.setattr(nanwise.MICEImputer, "_draw", watched)
+    x = few_known()[:40, :1]
+    x[::4] = np.nan
+    y = np.random.default_rng(1).normal(size=40)
+    nanwise.pool_fit("linear", x, y, m=12, random_state=0)
+    assert seen == [(12, 12)]
+
+
+def test_a_fitted_one_is_not_asked_for_more_tables_than_it_has_sets(tmp_path) -> None:
+    table = few_known()
+    nanwise.save(nanwise.MICEImputer(sets=4, random_state=0).fit(table), tmp_path / "model")
+    fitted = nanwise.load(tmp_path / "model")
+    assert len(nanwise.impute_many(fitted, table, 4, random_state=0)) == 4
+    with pytest.raises(ValueError, match=r"has learnt 4 sets of parameters.*Fit it with sets=5"):
+        nanwise.impute_many(fitted, table, 5)
+    assert len(nanwise.impute_many(fitted, table, 5, refit="bootstrap", random_state=0)) == 5
 
 
 @pytest.mark.parametrize("name", MAKERS)

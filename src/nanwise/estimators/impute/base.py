@@ -39,6 +39,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     samples = False
     #: whether draws also vary by what is not known of the parameters, as Rubin's rules ask for
     proper = False
+    #: draws that have parameters of their own, once it is fitted; None: any number
+    own_draws_: int | None = None
     #: rows that are filled at once; memory goes with it, answers do not
     rows_at_once = 4096
 
@@ -123,6 +125,20 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             out[:, part] = self._whole(drawn)
         tables = [give_back(self, X, draw) for draw in out]
         return tables if is_frame(X) else np.stack(tables)
+
+    def ready_for(self, n: int) -> Self:
+        """Set what learning must provide so that ``n`` draws can be pooled; called before ``fit``.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+
+        Returns
+        -------
+        self
+        """
+        return self
 
     def complete(self, X: Any) -> TableCompletion:
         """What the gaps of these rows may hold: an object with ``mean()`` and ``sample(n)``.

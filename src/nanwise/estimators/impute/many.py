@@ -32,7 +32,8 @@ def impute_many(
     ----------
     imputer : str or imputer
         One that samples, by name or as an object. A fitted one is used as it is; another one is
-        cloned and fitted on ``X``.
+        cloned and fitted on ``X``, with as many sets of parameters as there are tables if it keeps
+        such sets.
     X : array or DataFrame of shape (n_rows, n_columns)
         The table.
     m : int, default=5
@@ -70,8 +71,10 @@ def impute_many(
     rng = check_random_state(random_state)
     if refit == "bootstrap":
         return [_one_of_own(imputer, X, rng) for _ in range(m)]
-    if not _is_fitted(imputer):
-        imputer = seeded(imputer, rng).fit(X)
+    if _is_fitted(imputer):
+        refuse_repeats(imputer, m)
+    else:
+        imputer = _ready(seeded(imputer, rng), m).fit(X)
     return list(imputer.sample(X, m, random_state=rng.randint(2**31 - 1)))
 
 
@@ -125,6 +128,21 @@ def seeded(imputer: Any, rng: np.random.RandomState) -> Any:
     if "random_state" in fresh.get_params(deep=False):
         fresh.set_params(random_state=rng.randint(2**31 - 1))
     return fresh
+
+
+def refuse_repeats(imputer: Any, m: int) -> None:
+    """An error if some of ``m`` draws of a fitted imputer would share their parameters."""
+    most = getattr(imputer, "own_draws_", None)
+    if most is not None and m > most:
+        raise ValueError(
+            f"{m} tables are asked for, but this {type(imputer).__name__} has learnt {most} sets "
+            "of parameters: tables that share a set are not independent, and what is pooled from "
+            f"them would look too certain. Fit it with sets={m}, or ask for {most}"
+        )
+
+
+def _ready(imputer: Any, m: int) -> Any:
+    return imputer.ready_for(m) if hasattr(imputer, "ready_for") else imputer
 
 
 def _is_fitted(imputer: Any) -> bool:

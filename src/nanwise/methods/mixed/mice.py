@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -44,8 +44,11 @@ class MICEImputer(Imputer):
     burn_in : int, default=10
         Rounds before parameters are kept.
     sets : int, default=10
-        Sets of parameters. Draw number k has set k modulo this, so that as many draws have
-        parameters of their own.
+        Sets of parameters, of which every draw takes one. Further draws begin with the first set
+        again: as good for the distribution of a single cell, but not independent of the draws
+        before, as pooling needs them. :func:`nanwise.impute_many` and :func:`nanwise.pool_fit`
+        therefore learn at least as many sets as there are tables, and refuse more tables than a
+        fitted imputer has sets.
     thin : int, default=3
         Rounds from one set to the next.
     sweeps : int, default=10
@@ -58,6 +61,8 @@ class MICEImputer(Imputer):
     ----------
     sets_ : list
         Kept parameters.
+    own_draws_ : int
+        Number of sets: draws that can be pooled.
 
     Notes
     -----
@@ -99,6 +104,20 @@ class MICEImputer(Imputer):
         self.kinds = kinds
         self.random_state = random_state
 
+    def ready_for(self, n: int) -> Self:
+        """Have at least ``n`` sets of parameters, so that as many draws can be pooled.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+
+        Returns
+        -------
+        self
+        """
+        return self.set_params(sets=max(self.sets, n))
+
     def _check_settings(self) -> None:
         for name in ("donors", "burn_in", "sets", "thin", "sweeps"):
             whole(name, getattr(self, name))
@@ -111,6 +130,7 @@ class MICEImputer(Imputer):
         self.blocks_: tuple[Any, ...] = tuple(blocks)
         self.start_, sets = learn(blocks, features, observed, settings, seed)
         self.sets_ = [[tuple(model) for model in models] for models in sets]
+        self.own_draws_ = len(sets)
 
     def _fill(self, codes: np.ndarray) -> np.ndarray:
         features, observed = self.features_.encode(codes)

@@ -10,8 +10,7 @@ from nanwise import pool
 from nanwise.pooling.rubin import barnard_rubin
 
 # Means and standard errors of five completed tables of 31 rows, as printed in the SAS/STAT User's
-# Guide, "The MIANALYZE Procedure", example "Reading Means and Standard Errors". The pooled figures
-# of that example are quoted from memory: the page at hand ended before them.
+# Guide, "The MIANALYZE Procedure", example "Reading Means and Standard Errors".
 MEANS = np.array(
     [
         [47.0120, 10.4441, 171.216],
@@ -33,16 +32,39 @@ ERRORS = np.array(
 
 
 def test_a_published_example():
-    oxygen = pool(MEANS[:, 0], ERRORS[:, 0] ** 2, n=31)
-    assert oxygen.estimate == pytest.approx(47.180993, abs=1e-4)
-    assert oxygen.between == pytest.approx(0.041478, abs=1e-4)
-    assert oxygen.within == pytest.approx(0.930853, abs=1e-5)
-    assert oxygen.variance == pytest.approx(0.980626, abs=1e-4)
-    assert oxygen.se == pytest.approx(0.990266, abs=1e-4)
-    assert oxygen.df == pytest.approx(26.298, abs=1e-2)
-    assert oxygen.increase == pytest.approx(0.053471, abs=1e-4)
-    assert oxygen.fmi == pytest.approx(0.051977, abs=1e-4)
-    assert oxygen.interval() == pytest.approx((45.1466, 49.2154), abs=1e-3)
+    """The mean of bmi in nhanes, 25 rows, five tables: what R's mice prints for ``pool.scalar``.
+
+    Inputs and outputs stand on the reference page of that function in the documentation of mice
+    3.10.3 (repository amices/mice, docs/reference/pool.scalar.html, commit 0002f740).
+    """
+    means = [26.816, 26.184, 26.692, 27.076, 26.528]
+    variances = [0.7888227, 0.5449227, 0.7764973, 0.6764760, 0.5379173]
+    bmi = pool(means, variances, n=25, k=1)
+    assert bmi.m == 5
+    assert bmi.estimate == pytest.approx(26.6592, abs=1e-9)
+    assert bmi.within == pytest.approx(0.6649272, abs=5e-8)
+    assert bmi.between == pytest.approx(0.1106032, abs=5e-8)
+    assert bmi.variance == pytest.approx(0.797651, abs=5e-7)
+    assert bmi.increase == pytest.approx(0.1996066, abs=5e-7)
+    assert bmi.df == pytest.approx(16.41929, abs=5e-5)
+    # mice has the degrees of freedom of Barnard and Rubin in it where Rubin has his own
+    assert bmi.share + 2 / ((bmi.df + 3) * (1 + bmi.increase)) == pytest.approx(0.2522468, abs=5e-7)
+    assert bmi.fmi < 0.2522468
+
+
+def test_a_published_example_without_the_number_of_rows():
+    """A regression weight from ten tables: IBM SPSS Amos 21 User's Guide, example 31, page 472.
+
+    Printed are the mean 1.172, U = 0.0233, B = 0.0085, and from them T = 0.0326, its root 0.1807,
+    t = 6.49 and, from figures with more digits than those, 109 degrees of freedom.
+    """
+    around = np.sqrt(0.0085 * 9 / 10) * np.array([1, -1] * 5)
+    weight = pool(1.172 + around, [0.0233] * 10)
+    assert weight.between == pytest.approx(0.0085)
+    assert weight.variance == pytest.approx(0.0326, abs=5e-5 + 5.5e-5)
+    assert weight.se == pytest.approx(0.1807, abs=3e-4)
+    assert weight.statistic == pytest.approx(6.49, abs=0.01)
+    assert weight.df == pytest.approx(109, abs=1)
 
 
 def test_several_numbers_are_pooled_one_by_one():

@@ -1,4 +1,4 @@
-"""What the gaps of a table may hold, given what is observed."""
+"""What a completion is, and that of a table."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Completion(Protocol):
     def mean(self) -> Any:
         """The best single completion."""
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """``n`` random completions; draws lead, (n, rows, …)."""
+    def sample(self, n: int = 1, random: Any = None, /) -> Any:
+        """``n`` random completions; draws lead, (n, rows, …). ``random``: seed or generator."""
 
 
 class TableCompletion:

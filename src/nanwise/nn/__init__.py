@@ -8,6 +8,8 @@ from nanwise.nn.fill import Constant, Indicator, Plain, Rate, Zero
 from nanwise.nn.masked import Masked
 from nanwise.nn.neumiss import NeuMiss
 from nanwise.nn.neumiss_block import NeuMissBlock
+from nanwise.nn.partial_conv import PartialConv2d
+from nanwise.nn.sn_conv import SNConv2d
 from nanwise.nn.sn_dropout import SNDropout
 from nanwise.nn.sn_linear import SNLinear
 from nanwise.nn.sparse import Affine, Rows, rows_linear
@@ -20,9 +22,11 @@ __all__ = [
     "Masked",
     "NeuMiss",
     "NeuMissBlock",
+    "PartialConv2d",
     "Plain",
     "Rate",
     "Rows",
+    "SNConv2d",
     "SNDropout",
     "SNLinear",
     "SparsityNorm",

@@ -9,14 +9,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from nanwise.missing import Observed
-from nanwise.nn.gaps import counts, split
+from nanwise.nn.gaps import as_number, counts, split
 from nanwise.nn.sparse import Rows, rows_linear
+from nanwise.nn.windows import Padding, Pair, add_bias, split_pictures, window_counts
 
 __all__ = [
     "masked_linear",
     "normalize_connections",
     "observed_counts",
+    "partial_conv2d",
     "rows_linear",
+    "sn_conv2d",
     "sn_dropout",
     "sn_linear",
     "sparsity_norm",
@@ -87,6 +90,83 @@ def sn_linear(
     if isinstance(x, Rows):
         return rows_linear(sparsity_norm(x, K=K, power=power), weight, bias)
     return F.linear(sparsity_norm(x, observed, K=K, power=power), weight, bias)
+
+
+def sn_conv2d(
+    x: Tensor | Observed,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: Padding = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    observed: Tensor | None = None,
+    *,
+    K: float | Tensor,
+    power: float | Tensor = 1.0,
+) -> Tensor:
+    r"""Convolution of pictures with holes, each window scaled by :math:`(K / \max(n, 1))^{power}`.
+
+    ``n`` is the number of values that the window holds; zero padding holds none. The bias is not
+    scaled.
+
+    Parameters
+    ----------
+    x : Tensor or Observed, shape (N, C, H, W) or (C, H, W)
+        NaN is missing.
+    weight, bias, stride, padding, dilation, groups
+        As in ``torch.nn.functional.conv2d``.
+    observed, K, power
+        As in :func:`sparsity_norm`.
+
+    Returns
+    -------
+    Tensor, shape (N, out, H', W')
+    """
+    values, present = split_pictures(x, weight, groups, observed)
+    number = window_counts(present, weight, stride, padding, dilation, groups)
+    out = F.conv2d(values, weight, None, stride, padding, dilation, groups)
+    return add_bias(out * _scale(number, K, power).to(out.dtype), bias)
+
+
+def partial_conv2d(
+    x: Tensor | Observed,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: Padding = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    observed: Tensor | None = None,
+) -> Observed:
+    """Convolution of the values in each window, scaled to a full window; empty windows are gaps.
+
+    Parameters
+    ----------
+    x : Tensor or Observed, shape (N, C, H, W) or (C, H, W)
+        NaN is missing.
+    weight, bias, stride, padding, dilation, groups
+        As in ``torch.nn.functional.conv2d``.
+    observed : Tensor of bool, optional
+        True where there is a value.
+
+    Returns
+    -------
+    Observed
+        Values and marks, both (N, out, H', W').
+
+    References
+    ----------
+    Liu, Reda, Shih, Wang, Tao, Catanzaro (2018). Image inpainting for irregular holes using partial
+    convolutions. ECCV.
+    """
+    values, present = split_pictures(x, weight, groups, observed)
+    number = window_counts(present, weight, stride, padding, dilation, groups)
+    out = F.conv2d(values, weight, None, stride, padding, dilation, groups)
+    window = weight[0].numel()
+    filled = (number > 0).expand_as(out)
+    out = add_bias(out * (window / number.clamp_min(1)).to(out.dtype), bias)
+    return Observed(out * as_number(filled, out.dtype), filled)
 
 
 def observed_counts(x: Tensor | Observed | Rows, observed: Tensor | None = None) -> Tensor:

@@ -96,24 +96,32 @@ class SparsityNorm(nn.Module):
         -------
         Self
         """
+        return self.fit_counts(functional.observed_counts(x, observed), weight)
+
+    @torch.no_grad()
+    def fit_counts(self, number: Tensor, weight: Tensor | None = None) -> Self:
+        """The same from the numbers of values in the vectors, of any shape."""
         if self.K == "mean":
-            number = functional.observed_counts(x, observed).double()
-            mean = _weighted_mean(number, weight)
+            mean = _weighted_mean(number.double(), weight)
             # Without a single value any K will do; 1 keeps later rows finite and different.
             self.K_.fill_(mean if mean > 0 else 1.0)
         self._fitted = True
         return self
 
+    def known(self) -> Tensor:
+        """K, if it is known."""
+        if not self._fitted:
+            raise RuntimeError(
+                f'{type(self).__name__}(K="mean") has not seen training data, so K is not known; '
+                "call fit(x) with the training rows first, load a state_dict, or give a number as K"
+            )
+        return self.K_
+
     def forward(
         self, x: Tensor | Observed | Rows, observed: Tensor | None = None
     ) -> Any:  # Tensor, or Rows for Rows
         """Scaled values with 0 in gaps, in the shape of ``x``; Rows give Rows."""
-        if not self._fitted:
-            raise RuntimeError(
-                'SparsityNorm(K="mean") has not seen training data, so K is not known; call '
-                "fit(x) with the training rows first, load a state_dict, or give a number as K"
-            )
-        return functional.sparsity_norm(x, observed, K=self.K_, power=self.power)
+        return functional.sparsity_norm(x, observed, K=self.known(), power=self.power)
 
     def extra_repr(self) -> str:
         """Arguments, for ``repr``."""

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -33,7 +34,7 @@ class LayerCase:
     name : str
         Shown in the test's id.
     make : callable
-        ``make() -> nn.Module``, ready to be called on tensors (N, ``width``).
+        ``make() -> nn.Module``, ready to be called on tensors (N, ``*shape``).
     plain : callable, optional
         ``plain(layer) -> function of a tensor``: what the layer is where nothing is missing.
     nan_is_gap : bool, default=True
@@ -42,6 +43,8 @@ class LayerCase:
         False if the layer looks neither at NaN nor at the mask.
     rows : bool, default=False
         Whether it takes :class:`nanwise.nn.Rows`.
+    shape : tuple of int, default=(5,)
+        Shape of one row: of a vector, or (C, H, W) of a picture.
     """
 
     name: str
@@ -50,6 +53,7 @@ class LayerCase:
     nan_is_gap: bool = True
     minds_gaps: bool = True
     rows: bool = False
+    shape: tuple[int, ...] = (5,)
     width: ClassVar[int] = 5
 
 
@@ -65,7 +69,7 @@ class LayerContract:
 
     def test_forms_of_input_agree(self, case: LayerCase) -> None:
         """NaN, values with mask and ``Observed`` say the same."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         zeros = x.where(observed, 0.0)
         want = layer(zeros, observed)
         assert want.isfinite().all()
@@ -78,7 +82,7 @@ class LayerContract:
 
     def test_garbage_behind_gaps_is_ignored(self, case: LayerCase) -> None:
         """Neither the answer nor a gradient sees what stands in a gap."""
-        x, observed = _data()
+        x, observed = _data(case)
         if not case.minds_gaps:
             assert torch.equal(_layer(case)(x, observed), _layer(case)(x, ~observed))
             return
@@ -91,32 +95,33 @@ class LayerContract:
 
     def test_without_gaps_it_is_the_plain_layer(self, case: LayerCase) -> None:
         """Gaps cost nothing where there are none."""
-        layer, x = _layer(case), _data()[0]
+        layer, x = _layer(case), _data(case)[0]
         if case.plain is not None:
             torch.testing.assert_close(layer(x), case.plain(layer)(x))
         torch.testing.assert_close(layer(x, torch.ones_like(x, dtype=torch.bool)), layer(x))
 
     def test_empty_row_is_finite(self, case: LayerCase) -> None:
         """A row without a value gives numbers, and gradients that are numbers."""
-        x, observed = _data()
+        x, observed = _data(case)
         observed[1] = False
         for value in _gradients(case, x.where(observed, 0.0), observed).values():
             assert value.isfinite().all()
 
     def test_rows_do_not_see_each_other(self, case: LayerCase) -> None:
-        """A batch of one gives what the whole batch gives, and so do further leading axes."""
-        layer, x, observed = _layer(case), *_data()
+        """A batch of one gives what the whole batch gives, and so do further axes of vectors."""
+        layer, x, observed = _layer(case), *_data(case)
         x = x.where(observed, 0.0)
         whole = layer(x, observed)
         one = torch.cat([layer(x[i : i + 1], observed[i : i + 1]) for i in range(len(x))])
         torch.testing.assert_close(one, whole)
-        series = layer(x.unflatten(0, (2, -1)), observed.unflatten(0, (2, -1)))
-        torch.testing.assert_close(series.flatten(0, 1), whole)
-        assert layer(x[:0], observed[:0]).shape == (0, whole.shape[-1])
+        assert layer(x[:0], observed[:0]).shape == (0, *whole.shape[1:])
+        if len(case.shape) == 1:
+            series = layer(x.unflatten(0, (2, -1)), observed.unflatten(0, (2, -1)))
+            torch.testing.assert_close(series.flatten(0, 1), whole)
 
     def test_gradients_are_right(self, case: LayerCase) -> None:
         """Gradients in the input and in every parameter equal finite differences."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         x = x.where(observed, 0.0).requires_grad_()
         names = [name for name, _ in layer.named_parameters()]
         start = [p.detach().clone().requires_grad_() for p in layer.parameters()]
@@ -128,7 +133,7 @@ class LayerContract:
 
     def test_state_dict_round_trip(self, case: LayerCase) -> None:
         """Everything learnt is in the ``state_dict``, and only tensors are."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         with torch.no_grad():
             for parameter in layer.parameters():
                 parameter.add_(0.1)
@@ -141,7 +146,7 @@ class LayerContract:
 
     def test_compiles_as_one_graph(self, case: LayerCase) -> None:
         """``torch.compile`` finds nothing it must leave to Python, and changes no number."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         x = x.where(observed, 0.0)
         torch.compiler.reset()
         compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
@@ -152,7 +157,7 @@ class LayerContract:
 
     def test_vmaps(self, case: LayerCase) -> None:
         """``torch.func.vmap`` over rows, and over stacked parameters, changes no number."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         x = x.where(observed, 0.0)
         torch.testing.assert_close(vmap(layer)(x, observed), layer(x, observed))
         state = {name: torch.stack([value, value]) for name, value in layer.state_dict().items()}
@@ -162,7 +167,7 @@ class LayerContract:
 
     def test_input_stays_as_it_is(self, case: LayerCase) -> None:
         """Nothing is written into what the caller owns."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         x = x.where(observed, 0.0)
         kept, there = x.clone(), observed.clone()
         for arguments in ((x, observed), (Observed(x, observed),), (x,)):
@@ -172,7 +177,7 @@ class LayerContract:
 
     def test_precision_is_kept(self, case: LayerCase) -> None:
         """Single precision in, single precision out, close to the double one."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         x = x.where(observed, 0.0)
         single = copy.deepcopy(layer).float()(x.float(), observed)
         assert single.dtype == torch.float32
@@ -180,7 +185,7 @@ class LayerContract:
 
     def test_says_what_it_is(self, case: LayerCase) -> None:
         """``repr`` names the arguments; ``out_features``, where known, is the true width."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         assert layer.extra_repr()
         assert layer.extra_repr() in repr(layer)
         width = getattr(layer, "out_features", None)
@@ -188,7 +193,7 @@ class LayerContract:
 
     def test_sparse_rows_equal_dense_ones(self, case: LayerCase) -> None:
         """Rows give what their dense form with NaN gives; other layers refuse them."""
-        layer, x, observed = _layer(case), *_data()
+        layer, x, observed = _layer(case), *_data(case)
         rows = _rows(x, observed)
         if not case.rows:
             with pytest.raises(TypeError):
@@ -199,14 +204,14 @@ class LayerContract:
         torch.testing.assert_close(dense, layer(x.where(observed, _NAN)))
 
 
-def _data() -> tuple[Tensor, Tensor]:
+def _data(case: LayerCase) -> tuple[Tensor, Tensor]:
     """Six rows in double precision; row 0 complete, all others with gaps and values."""
     generator = torch.Generator().manual_seed(7)
-    x = torch.randn(6, LayerCase.width, generator=generator, dtype=torch.float64)
+    x = torch.randn(6, math.prod(case.shape), generator=generator, dtype=torch.float64)
     observed = torch.rand(x.shape, generator=generator) < 0.6
     observed[0] = True
     observed[1:, 0], observed[1:, 1] = True, False
-    return x, observed
+    return x.unflatten(1, case.shape), observed.unflatten(1, case.shape)
 
 
 def _layer(case: LayerCase) -> nn.Module:
@@ -227,5 +232,6 @@ def _gradients(case: LayerCase, x: Tensor, observed: Tensor) -> dict[str, Tensor
 
 
 def _rows(x: Tensor, observed: Tensor) -> Rows:
+    x, observed = x.flatten(1), observed.flatten(1)
     offsets = torch.cat([torch.zeros(1, dtype=torch.int64), observed.sum(1).cumsum(0)])
     return Rows(x[observed], observed.nonzero()[:, 1], offsets, x.shape[1])

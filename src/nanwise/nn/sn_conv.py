@@ -103,7 +103,7 @@ class SNConv2d(nn.Conv2d):
         self.norm.fit_counts(number, weight)
         return self
 
-    def forward(self, x: Tensor | Observed, observed: Tensor | None = None) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor | Observed, observed: Tensor | None = None) -> Tensor:
         """Activations (N, out_channels, H', W'), without gaps."""
         return functional.sn_conv2d(
             x,

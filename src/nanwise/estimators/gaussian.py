@@ -46,6 +46,7 @@ class _Gaussian(BaseEstimator):
             max_iter=self.max_iter,
         )
         self.mean_, self.covariance_ = found.moments
+        self.widen_ = found.widen
         self.log_likelihood_ = list(found.log_likelihood)
         self.n_iter_, self.converged_ = max(found.n_iter, 1), found.converged
 
@@ -158,6 +159,9 @@ class GaussianImputer(OneToOneFeatureMixin, TransformerMixin, _Gaussian):
     ----------
     mean_ : ndarray of shape (n_features,)
     covariance_ : ndarray of shape (n_features, n_features)
+    widen_ : ndarray of shape (n_features,)
+        What the noise of draws is multiplied by, near 1 with many rows per column (see
+        :class:`nanwise.gaussian.em.GaussianFit`).
     log_likelihood_ : list of float
         Per row, before each step.
     n_iter_ : int
@@ -221,7 +225,8 @@ class GaussianImputer(OneToOneFeatureMixin, TransformerMixin, _Gaussian):
         """
         check_is_fitted(self)
         X = self._read(X, reset=False)
-        return conditional_sample(X, self._moments(), n, check_random_state(random_state))
+        rng = check_random_state(random_state)
+        return conditional_sample(X, self._moments(), n, rng, self.widen_)
 
     def _moments(self) -> Moments:
         return Moments(self.mean_, self.covariance_)

@@ -76,7 +76,9 @@ def conditional_mean(X: Any, moments: Moments, masking: SelfMasking | None = Non
     return np.where(observed, values, guess)
 
 
-def conditional_sample(X: Any, moments: Moments, n_draws: int, rng: Any) -> np.ndarray:
+def conditional_sample(
+    X: Any, moments: Moments, n_draws: int, rng: Any, widen: np.ndarray | None = None
+) -> np.ndarray:
     """Rows with their gaps filled by draws from their conditional distribution.
 
     Parameters
@@ -89,6 +91,9 @@ def conditional_sample(X: Any, moments: Moments, n_draws: int, rng: Any) -> np.n
         Number of copies.
     rng : Generator or RandomState
         Source of random numbers.
+    widen : ndarray of shape (d,), optional
+        What the noise of each column is multiplied by, for moments that are estimates
+        (:class:`nanwise.gaussian.em.GaussianFit`).
 
     Returns
     -------
@@ -105,7 +110,11 @@ def conditional_sample(X: Any, moments: Moments, n_draws: int, rng: Any) -> np.n
     # E is affine in the observed values: E[x] - E[z] is E of the difference, less the mean.
     shift = np.where(there, values - draw + moments.mean, 0.0).reshape(-1, len(moments.mean))
     guess = expectation(shift, there.reshape(shift.shape), moments).reshape(draw.shape)
-    return np.where(there, values, guess + draw - moments.mean)
+    drawn = guess + draw - moments.mean
+    if widen is not None:
+        centre = expectation(values, observed, moments)
+        drawn = centre + widen * (drawn - centre)
+    return np.where(there, values, drawn)
 
 
 def expectation(

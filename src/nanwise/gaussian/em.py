@@ -59,12 +59,17 @@ class GaussianFit(NamedTuple):
     n_iter : int
         Number of steps.
     converged : bool
+    widen : ndarray of shape (d,)
+        What the noise of draws is multiplied by, column by column, to make up for few rows. The
+        variance left over by d parameters from n values comes out too small by d / n, and what they
+        predict is off by as much again.
     """
 
     moments: Moments
     log_likelihood: list[float]
     n_iter: int
     converged: bool
+    widen: np.ndarray
 
 
 def fit_gaussian(
@@ -140,8 +145,9 @@ def fit_rows(
     mean, spread = column_moments(values, observed, weight)
     varies = spread > 0
     moments = Moments(mean, np.diag(np.where(observed.any(axis=0), 0.0, 1.0)))
+    widen = np.ones(len(mean))
     if not varies.any():
-        return GaussianFit(moments, [], 0, True)
+        return GaussianFit(moments, [], 0, True, widen)
     scaled = (values[:, varies] - mean[varies]) / spread[varies]
     there = observed[:, varies]
     if shrinkage is None:
@@ -152,7 +158,15 @@ def fit_rows(
     moments.mean[varies] += spread[varies] * point.mean
     moments.cov[np.ix_(varies, varies)] = point.cov * spread[varies] * spread[varies][:, None]
     unit = float(weight @ (there @ np.log(spread[varies]))) / search.total
-    return GaussianFit(moments, [h - unit for h in history], n_iter, converged)
+    widen[varies] = _widening(weight @ there, point.cov, shrinkage)
+    return GaussianFit(moments, [h - unit for h in history], n_iter, converged, widen)
+
+
+def _widening(n_values: np.ndarray, cov: np.ndarray, shrinkage: float) -> np.ndarray:
+    """See :class:`GaussianFit`; at most twice the variance, less the more the prior says."""
+    n_parameters = int((np.linalg.eigvalsh(cov) > 10 * FLOOR).sum())
+    factor = 1 / (1 - np.minimum(2 * n_parameters / np.maximum(n_values, 1), 0.5))
+    return np.sqrt(1 + (1 - shrinkage) * (factor - 1))
 
 
 class _Search:

@@ -166,6 +166,18 @@ def test_draws_have_the_conditional_moments():
     np.testing.assert_allclose(np.cov(draws[:, 1].T), moments.cov, atol=0.04 * moments.cov.max())
 
 
+def test_wider_draws_have_the_same_centre_and_more_noise():
+    moments, widen = vector(4), np.array([1.0, 1.5, 2.0, 1.0])
+    x = np.full((2, 4), np.nan)
+    x[0, [0, 2]] = 1.0, -0.5
+    plain, wide = (
+        conditional_sample(x, moments, 20, np.random.default_rng(0), w) for w in (None, widen)
+    )
+    centre = conditional_mean(x, moments)
+    np.testing.assert_allclose(wide - centre, widen * (plain - centre), atol=1e-12)
+    assert (wide[:, 0, [0, 2]] == [1.0, -0.5]).all()
+
+
 def test_draws_of_singular_vectors_keep_their_relations():
     moments = Moments(np.zeros(2), np.ones((2, 2)))
     draws = conditional_sample(np.array([[np.nan, np.nan]]), moments, 50, np.random.default_rng(0))

@@ -298,3 +298,35 @@ def test_input_is_not_changed_and_no_warning_comes():
         warnings.simplefilter("error")
         fit_gaussian(x)
     np.testing.assert_array_equal(x, before)
+
+
+def test_noise_is_widened_by_what_few_rows_make_it_too_small():
+    """Variance of draws around a prediction is that of a new value around it, on average."""
+    rng, n, d = np.random.default_rng(0), 40, 4
+    root = rng.normal(size=(d, d))
+    drawn, missed = [], []
+    for _ in range(600):
+        fit = fit_gaussian(rng.normal(size=(n, d)) @ root, shrinkage=0.0)
+        mean, cov = fit.moments
+        slope = np.linalg.solve(cov[1:, 1:], cov[1:, 0])
+        drawn.append(fit.widen[0] ** 2 * (cov[0, 0] - slope @ cov[1:, 0]))
+        new = rng.normal(size=(30, d)) @ root
+        missed.append(np.mean((new[:, 0] - mean[0] - (new[:, 1:] - mean[1:]) @ slope) ** 2))
+    # 1 / (1 - 2 d / n) = 1.25; without it the ratio would be near 0.8
+    assert np.mean(drawn) / np.mean(missed) == pytest.approx(1, abs=0.04)
+
+
+def test_noise_is_widened_by_rows_columns_and_prior():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3))
+    x[200:, 2] = np.nan
+    plain = fit_gaussian(x, shrinkage=0.0).widen
+    np.testing.assert_allclose(plain**2, 1 / (1 - 6 / np.array([400, 400, 200])))
+    doubled = np.column_stack([x[:, 0], x])
+    np.testing.assert_allclose(fit_gaussian(doubled, shrinkage=0.0).widen[1:], plain)
+    half = fit_gaussian(x, shrinkage=0.5).widen
+    np.testing.assert_allclose(half**2 - 1, (plain**2 - 1) / 2)
+    few = fit_gaussian(x[:5], shrinkage=0.0).widen
+    np.testing.assert_allclose(few**2, 2)
+    constant = np.column_stack([x[:, 0], np.ones(400)])
+    assert fit_gaussian(constant).widen[1] == 1

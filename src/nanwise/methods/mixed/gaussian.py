@@ -8,7 +8,7 @@ import numpy as np
 
 from nanwise.estimators.impute.base import Imputer
 from nanwise.estimators.impute.features import Features
-from nanwise.estimators.impute_core.blocks import Blocks, draw_levels, make_blocks
+from nanwise.estimators.impute_core.blocks import LEVELLED, Blocks, draw_levels, make_blocks
 from nanwise.gaussian.conditional import conditional_mean, conditional_sample
 from nanwise.gaussian.em import fit_rows
 from nanwise.gaussian.moments import Moments
@@ -55,6 +55,9 @@ class NormalImputer(Imputer):
     mean_ : ndarray of shape (n_features,)
     covariance_ : ndarray of shape (n_features, n_features)
         Of the features.
+    widen_ : ndarray of shape (n_features,)
+        What the noise of draws is multiplied by, near 1 with many rows per column (see
+        :class:`nanwise.gaussian.em.GaussianFit`).
     n_iter_ : int
     converged_ : bool
 
@@ -96,6 +99,9 @@ class NormalImputer(Imputer):
         )
         self.blocks_: tuple[Any, ...] = tuple(blocks)
         self.mean_, self.covariance_ = found.moments
+        # Levels are drawn from probabilities, which noise does not make any fairer.
+        numbers = [part.kind not in LEVELLED for part in self.features_.parts_]
+        self.widen_ = np.where(blocks.spread(np.array([numbers]))[0], found.widen, 1.0)
         self.n_iter_, self.converged_ = max(found.n_iter, 1), found.converged
 
     def _fill(self, codes: np.ndarray) -> np.ndarray:
@@ -105,7 +111,8 @@ class NormalImputer(Imputer):
     def _draw(self, codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         moments = Moments(self.mean_, self.covariance_)
         blocks, out = Blocks(*self.blocks_), np.empty((n, *codes.shape))
-        for k, drawn in enumerate(conditional_sample(self._features(codes), moments, n, rng)):
+        draws = conditional_sample(self._features(codes), moments, n, rng, self.widen_)
+        for k, drawn in enumerate(draws):
             decoded = self.features_.decode(draw_levels(blocks, drawn, rng))
             out[k] = np.where(np.isnan(codes), decoded, codes)
         return out

@@ -1,0 +1,233 @@
+"""Imputation error and seconds beside HyperImpute, miceforest and scikit-learn, in one run.
+
+HyperImpute (Apache-2.0) and miceforest (MIT) are no part of this project: install them in an
+environment of their own and pass the path of that Python. scikit-learn runs in ours.
+
+    python3 -m venv /tmp/hyper
+    /tmp/hyper/bin/pip install hyperimpute "pandas<3" miceforest "lightgbm==4.6.0" "torch==2.13.0"
+    NANWISE_DATA=... python benchmarks/imputers.py --python /tmp/hyper/bin/python --out cells.jsonl
+
+Five complete tables lose cells in three ways: 20 % and 50 % completely at random ("mcar20",
+"mcar50"), and not at random ("mnar": every cell above the median of its column with probability
+1/2). Round r has masks and seeds of its own, the same for all sides. Each side gets the incomplete
+table with columns standardised by what is observed, with default settings, in a process of its own
+with one thread; it is fitted and asked on the same rows. RMSE is over all hidden cells together, in
+standard deviations of the complete column. Seconds are those of fit and transform on a processor,
+so that others on the machine weigh less; ours runs just before its rival in even rounds and after
+it in odd ones.
+
+Each cell is one line of ``--out``, written when it ends; a further call skips what is there.
+``--limit`` ends a side after that many seconds on the clock, which is a result as well, as are
+errors. ``--table`` prints what was found so far and runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import numpy as np
+from _fair import fix_malloc
+
+SETS = {"wdbc": "breast", "yeast": "yeast", "wine": "whitewine", "spam": "spam", "letter": None}
+SETTINGS = ("mcar20", "mcar50", "mnar")
+#: ours, and who does the same
+PAIRS = {
+    "softimpute": ("ours:softimpute", "hyperimpute:softimpute"),
+    "iterative": ("ours:iterative", "sklearn:iterative"),
+    "knn": ("ours:knn", "sklearn:knn"),
+    "gain": ("ours:gain", "hyperimpute:gain"),
+    "mice": ("ours:mice", "miceforest:expect"),
+    "miwae": ("ours:miwae", "hyperimpute:miwae"),
+    "missforest": ("ours:missforest", "hyperimpute:missforest"),
+    "trees": ("ours:chained", "sklearn:trees"),
+    "hyperimpute": ("ours:chained", "hyperimpute:hyperimpute"),
+    "em": ("ours:em", "ours:mean"),
+}
+SIDE = Path(__file__).with_name("imputers_side.py")
+
+Cell = dict[str, Any]
+Key = tuple[str, str, str, int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(argv)
+    done = {key(cell): cell for cell in read(options.out)}
+    if not options.table:
+        for cell in run(options, done):
+            with options.out.open("a") as file:
+                file.write(json.dumps(cell) + "\n")
+            print({**cell, "error": cell["error"] and cell["error"][-300:]}, flush=True)
+    show([cell for cell in read(options.out) if cell["set"] in options.sets], options)
+    return 0
+
+
+def run(options: argparse.Namespace, done: dict[Key, Cell]) -> Iterator[Cell]:
+    """The cells that are not there yet, cheap methods and small tables first."""
+    for number in range(options.first, options.first + options.rounds):
+        for method in options.methods:
+            for name in options.sets:
+                for setting in options.settings:
+                    sides = PAIRS[method] if number % 2 == 0 else PAIRS[method][::-1]
+                    for side in sides:
+                        asked = (name, setting, side, number)
+                        if asked not in done:
+                            done[asked] = measure(*asked, options)
+                            yield done[asked]
+
+
+def measure(name: str, setting: str, side: str, number: int, options: argparse.Namespace) -> Cell:
+    truth = load(name)
+    held = hidden(truth, name, setting, number)
+    x = np.where(held, np.nan, truth)
+    shift, scale = np.nanmean(x, axis=0), np.nanstd(x, axis=0)
+    scale[scale == 0] = 1.0
+    cell: Cell = {"set": name, "setting": setting, "side": side, "round": number}
+    with tempfile.TemporaryDirectory() as folder:
+        filled, seconds, error = elsewhere((x - shift) / scale, side, number, Path(folder), options)
+    cell |= {"rmse": None, "apart": None, "wall": None, "cpu": None, "error": error}
+    if filled is None:
+        return cell
+    answer = filled * scale + shift
+    units = truth.std(axis=0)
+    off, apart = ((answer - other) / units for other in (truth, shift))
+    cell["rmse"] = float(np.sqrt((off[held] ** 2).mean()))
+    cell["apart"] = float(np.sqrt((apart[held] ** 2).mean()))
+    cell["wall"], cell["cpu"] = (float(s) for s in seconds)
+    return cell
+
+
+def elsewhere(
+    x: np.ndarray, side: str, seed: int, folder: Path, options: argparse.Namespace
+) -> tuple[np.ndarray | None, np.ndarray, str | None]:
+    """Filled table, seconds, and what went wrong."""
+    source, target = folder / "incomplete.npz", folder / "completed.npz"
+    np.savez(source, x=x)
+    own = side.partition(":")[0] in ("ours", "sklearn")
+    call = [sys.executable if own else str(options.python), str(SIDE), side]
+    try:
+        subprocess.run(
+            [*call, str(source), str(target), str(seed)],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=options.limit,
+            cwd=folder,
+        )
+    except subprocess.TimeoutExpired:
+        return None, np.empty(0), f"limit of {options.limit:g} s"
+    except subprocess.CalledProcessError as failed:
+        return None, np.empty(0), (failed.stderr or failed.stdout).strip()[-2000:] or str(failed)
+    with np.load(target) as file:
+        return file["filled"], file["seconds"], None
+
+
+def load(name: str) -> np.ndarray:
+    from nanwise import load_dataset
+
+    if name == "letter":
+        file = Path(os.environ["NANWISE_DATA"]) / "gain" / "letter.csv"
+        return np.loadtxt(file, delimiter=",", skiprows=1)
+    return load_dataset(SETS[name]).X.to_numpy(dtype=np.float64)
+
+
+def hidden(truth: np.ndarray, name: str, setting: str, number: int) -> np.ndarray:
+    """Which cells are hidden, in this round."""
+    rng = np.random.default_rng([number, zlib.crc32(f"{name} {setting}".encode())])
+    chance = rng.random(truth.shape)
+    if setting == "mnar":
+        return (truth > np.median(truth, axis=0)) & (chance < 0.5)
+    return chance < {"mcar20": 0.2, "mcar50": 0.5}[setting]
+
+
+# -- what was found ----------------------------------------------------------------------------
+
+
+def key(cell: Cell) -> Key:
+    return cell["set"], cell["setting"], cell["side"], cell["round"]
+
+
+def read(path: Path) -> list[Cell]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def show(cells: list[Cell], options: argparse.Namespace) -> None:
+    print(f"\n| method | set |{''.join(f' {s}: RMSE | s | x |' for s in options.settings)}")
+    print("|---" * (2 + 3 * len(options.settings)) + "|")
+    for method in options.methods:
+        for name in options.sets:
+            row = [pair(cells, name, setting, method) for setting in options.settings]
+            print(f"| {method} | {name} | {' | '.join(row)} |")
+    print(f"\n| set |{''.join(f' {s}: our best | best rival |' for s in options.settings)}")
+    print("|---" * (1 + 2 * len(options.settings)) + "|")
+    for name in options.sets:
+        print(f"| {name} | {' | '.join(best(cells, name, s) for s in options.settings)} |")
+
+
+def pair(cells: list[Cell], name: str, setting: str, method: str) -> str:
+    """``ours / theirs`` of error and seconds, and the median ratio of the rounds both have."""
+    found = [
+        {c["round"]: c for c in cells if (c["set"], c["setting"], c["side"]) == (name, setting, s)}
+        for s in PAIRS[method]
+    ]
+    rmse = " / ".join(average(side.values(), "rmse", 3) for side in found)
+    seconds = " / ".join(average(side.values(), "cpu", 2) for side in found)
+    both = [(found[0][r], found[1][r]) for r in found[0] if r in found[1]]
+    ratios = [theirs["cpu"] / ours["cpu"] for ours, theirs in both if ours["cpu"] and theirs["cpu"]]
+    return f"{rmse} | {seconds} | {f'{median(ratios):.1f}' if ratios else '-'}"
+
+
+def average(cells: Any, what: str, digits: int) -> str:
+    cells = list(cells)
+    values = [cell[what] for cell in cells if cell["error"] is None]
+    if values:
+        return f"{mean(values):.{digits}f}"
+    if any("limit" in cell["error"][:5] for cell in cells):
+        return "> limit"
+    return "fails" if cells else "-"
+
+
+def best(cells: list[Cell], name: str, setting: str) -> str:
+    errors: dict[str, list[float]] = {}
+    for cell in cells:
+        if (cell["set"], cell["setting"]) == (name, setting) and cell["error"] is None:
+            errors.setdefault(cell["side"], []).append(cell["rmse"])
+    means = {side: mean(found) for side, found in errors.items()}
+    ends = []
+    for mine in (True, False):
+        some = {s: e for s, e in means.items() if s.startswith("ours:") == mine}
+        side = min(some, key=lambda s: some[s], default=None)
+        ends.append("-" if side is None else f"{some[side]:.3f} ({side.removeprefix('ours:')})")
+    return " | ".join(ends)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", type=Path, help="Python of an environment with HyperImpute")
+    parser.add_argument("--out", type=Path, required=True, help="JSON lines, one for each cell")
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
+    parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=SETTINGS)
+    parser.add_argument("--methods", nargs="+", default=list(PAIRS), choices=list(PAIRS))
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first round")
+    parser.add_argument("--limit", type=float, help="seconds on the clock for one side")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    asked = _parser().parse_args()
+    if not (asked.python or asked.table):
+        _parser().error("--python is needed: the Python of an environment with HyperImpute")
+    fix_malloc(threads=asked.threads)
+    sys.exit(main())

@@ -48,7 +48,7 @@ def linear_gaussian(net_class, **settings):
     ).double()
     with torch.no_grad():  # proposals wide enough for estimates of small variance
         if net_class is MVAENet:
-            net.experts.last.bias[:, 2:].fill_(3.0)
+            net.experts.last.bias[..., 2:].fill_(3.0)
         else:
             net.encoder.linear.weight.mul_(0.2)
             net.encoder.linear.bias[2:].fill_(0.3)

@@ -269,6 +269,27 @@ def test_printed_decoders_are_affine_after_the_first_activation(activation, stra
     assert bool(apart.abs().max() < 1e-10) is straight
 
 
+def test_linear_maps_beside_hidden_layers_are_all_there_is_at_first():
+    net = make(straight=True).eval()
+    z = torch.randn(3, 2, dtype=torch.float64)
+    there = torch.ones(3, 2, dtype=torch.bool)
+
+    def bent(f, x, y):
+        return (f(x) + f(y) - 2 * f((x + y) / 2)).abs().max()
+
+    decoder, encoder = net.decoders.data[0], net.proposal.attributive[0]
+    pattern = net.decoders.pattern(z).sigmoid()
+    assert bent(decoder, torch.cat((z, pattern), 1), torch.randn(3, 4).double()) < 1e-12
+    rows = torch.randn(2, 3, 5, dtype=torch.float64)  # 4 features, and the 0 that fills up
+    assert bent(lambda x: encoder(x, there.T.unsqueeze(2)[:1].double()), *rows) < 1e-12
+    assert bent(net.proposal.collective, *torch.randn(2, 3, 6).double()) < 1e-12
+    with torch.no_grad():
+        decoder.rest[-1].weight.fill_(1.0)
+        encoder.last.weight.fill_(1.0)
+    assert bent(decoder, torch.cat((z, pattern), 1), torch.randn(3, 4).double()) > 1e-3
+    assert bent(lambda x: encoder(x, there.T.unsqueeze(2)[:1].double()), *rows) > 1e-4
+
+
 def test_a_vector_has_its_own_decoder_and_order_is_kept():
     parts = (Part("vector", 3), Part("real", 1), Part("vector", 3), Part("binary", 1))
     net = make(parts, variance=1.0).eval()

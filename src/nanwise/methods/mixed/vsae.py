@@ -82,6 +82,9 @@ class VSAEImputer(GeneratingImputer):
         Distribution of numbers given the latents.
     norm : bool, default=True
         Whether hidden layers are normalised over the batch; those of a vector's encoder never are.
+    straight : bool, default=True
+        Whether linear maps run beside the hidden layers of the encoders and of the decoders of the
+        data; the hidden layers then start at 0 and learn what is not linear. Not in the paper.
     kinds : sequence, mapping or None
         What the columns are, see :class:`nanwise.data.attributes.Layout`.
     plan : Plan or None
@@ -131,6 +134,7 @@ class VSAEImputer(GeneratingImputer):
         variance: str | float = "shared",
         numbers: str = "gaussian",
         norm: bool = True,
+        straight: bool = True,
         kinds: Any = None,
         plan: Plan | None = None,
         device: Any = None,
@@ -155,6 +159,7 @@ class VSAEImputer(GeneratingImputer):
         self.variance = variance
         self.numbers = numbers
         self.norm = norm
+        self.straight = straight
         self.kinds = kinds
         self.plan = plan
         self.device = device
@@ -177,7 +182,8 @@ class VSAEImputer(GeneratingImputer):
             patience=None,
         )
         paper: dict[str, Any] = {"warm_up": 100, "draws": 100, "bound": 1, "variance": 1.0}
-        return cls(**paper | {"activation": "printed", "plan": plan} | changes)
+        shape = {"activation": "printed", "straight": False}
+        return cls(**paper | shape | {"plan": plan} | changes)
 
     def log_prob(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> np.ndarray:
         """Log density of the observed cells of each row, and of which cells are observed.
@@ -257,6 +263,7 @@ class VSAEImputer(GeneratingImputer):
             importance=self.importance,
             bound=self.bound,
             norm=self.norm,
+            straight=self.straight,
             numbers=self.numbers,
             variance=self.variance,
         )

@@ -48,8 +48,8 @@ class AENet(nn.Module):
         self.parts, self.hide = tuple(parts), hide
         self.heads = Heads(parts, variance=variance)
         n_in = self.heads.n_features + self.heads.n_attributes
-        self.encoder = Bent(n_in, hidden, latent, activation)
-        self.decoder = Bent(latent, hidden, self.heads.width, activation)
+        self.encoder = Bent.over(n_in, hidden, latent, activation)
+        self.decoder = Bent.over(latent, hidden, self.heads.width, activation)
 
     def training_step(self, batch: tuple[Tensor, Tensor], phase: str = "main") -> Tensor:
         """Minus the mean log density of an observed attribute."""

@@ -56,8 +56,8 @@ class HIVAENet(ImportanceNet):
         super().__init__(latent + 1, heads.width, particles)
         self.heads, self.components, self.width = heads, components, width
         self.temperature = 1.0
-        self.encode_s = Bent(heads.n_features, hidden, components, activation)
-        self.encode_z = Bent(heads.n_features + components, hidden, 2 * latent, activation)
+        self.encode_s = Bent.over(heads.n_features, hidden, components, activation)
+        self.encode_z = Bent.over(heads.n_features + components, hidden, 2 * latent, activation)
         self.centres = nn.Linear(components, latent)
         self.y = nn.Linear(latent, heads.n_attributes * width)
         self.from_y = nn.Parameter(torch.randn(heads.n_places, width) / math.sqrt(width))

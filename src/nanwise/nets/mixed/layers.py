@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from nanwise.nets.mlp import MLP
+from nanwise.nets.mlp import MLP, Affines
 from nanwise.nn.likelihoods import AnyPart
 
 
 class Bent(nn.Module):
-    """A linear map plus an MLP that starts at 0.
+    """A linear map plus a network that starts at 0.
 
     Columns of tables depend on each other almost linearly; what the map can say it says within a
-    few hundred steps, and the MLP learns the rest.
+    few hundred steps, and the network learns the rest.
 
     Parameters
     ----------
     n_in, n_out : int
-    hidden : sequence of int
-        Widths of the hidden layers of the MLP; ``()`` leaves the linear map alone.
-    activation : str
-        See :class:`nanwise.nets.mlp.MLP`.
+    rest : nn.Sequential or None
+        The network; its last layer is affine. None leaves the linear map alone.
     """
 
-    def __init__(
-        self, n_in: int, hidden: Sequence[int], n_out: int, activation: str = "relu"
-    ) -> None:
+    def __init__(self, n_in: int, n_out: int, rest: nn.Sequential | None = None) -> None:
         super().__init__()
         self.linear = nn.Linear(n_in, n_out)
-        self.rest = MLP(n_in, hidden, n_out, activation=activation) if hidden else None
-        if self.rest is not None:
-            last = self.rest.layers[-1]
-            nn.init.zeros_(last.weight)  # type: ignore[arg-type]
-            nn.init.zeros_(last.bias)  # type: ignore[arg-type]
+        self.rest: nn.Sequential | None = None
+        if rest is not None:
+            self.bend(rest)
+
+    @classmethod
+    def over(cls, n_in: int, hidden: Sequence[int], n_out: int, activation: str = "relu") -> Self:
+        """Over an MLP (see :class:`nanwise.nets.mlp.MLP`) with these widths of hidden layers."""
+        made = cls(n_in, n_out)
+        if hidden:
+            made.bend(MLP(n_in, hidden, n_out, activation=activation).layers)
+        return made
+
+    def bend(self, rest: nn.Sequential) -> None:
+        """Add what ``rest`` says, from now 0."""
+        start_at_zero(rest[-1])
+        self.rest = rest
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, n_in) to (…, n_out)."""
         return self.linear(x) if self.rest is None else self.linear(x) + self.rest(x)
+
+
+def start_at_zero(layer: nn.Module) -> None:
+    """Set weights and biases of an affine layer to 0."""
+    for parameter in layer.parameters():
+        nn.init.zeros_(parameter)
 
 
 class Apart(nn.Module):
@@ -70,31 +83,17 @@ class Apart(nn.Module):
             torch.tensor([[starts[a] + k for k in range(width)] for a in group])
             for width, group in members.items()
         ]
-        self.first = nn.ModuleList(Affines(len(g), w, hidden) for w, g in members.items())
-        self.last = Affines(len(parts), hidden, n_out)
+        self.first = nn.ModuleList(Affines(w, hidden, len(g)) for w, g in members.items())
+        self.last = Affines(hidden, n_out, len(parts))
 
     def forward(self, features: Tensor) -> Tensor:
         """(N, F) to (N, A, n_out)."""
         inner = [
-            layer(features[:, columns])
+            layer(features[:, columns].transpose(0, 1))
             for layer, columns in zip(self.first, self.columns, strict=True)
         ]
-        together = torch.cat(inner, 1).index_select(1, self.order)
-        return self.last(torch.nn.functional.silu(together))
-
-
-class Affines(nn.Module):
-    """An affine map for each attribute: (N, n, n_in) to (N, n, n_out)."""
-
-    def __init__(self, n: int, n_in: int, n_out: int) -> None:
-        super().__init__()
-        bound = 1 / math.sqrt(max(n_in, 1))
-        self.weight = nn.Parameter(torch.empty(n, n_in, n_out).uniform_(-bound, bound))
-        self.bias = nn.Parameter(torch.empty(n, n_out).uniform_(-bound, bound))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Apply every map to its own slice."""
-        return torch.einsum("nai,aio->nao", x, self.weight) + self.bias
+        together = torch.cat(inner).index_select(0, self.order)
+        return self.last(nn.functional.silu(together)).transpose(0, 1)
 
 
 def hidden_part(observed: Tensor, share: float) -> Tensor:

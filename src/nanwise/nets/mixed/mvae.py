@@ -52,7 +52,7 @@ class MVAENet(ImportanceNet):
         self.heads, self.warm_up, self.singles = heads, warm_up, singles
         self.weight = 1.0
         self.experts = Apart(parts, hidden[0] if hidden else latent, 2 * latent)
-        self.decoder = Bent(latent, hidden, heads.width, activation)
+        self.decoder = Bent.over(latent, hidden, heads.width, activation)
 
     def begin_epoch(self, epoch: int, epochs: int) -> None:
         """Set the weight of the divergence for this epoch."""

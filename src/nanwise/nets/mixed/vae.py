@@ -57,8 +57,8 @@ class VAENet(ImportanceNet):
         super().__init__(latent, heads.width, particles)
         self.parts, self.hide, self.heads = tuple(parts), hide, heads
         told = heads.n_attributes if self.flags else 0
-        self.encoder = Bent(heads.n_features + told, hidden, 2 * latent, activation)
-        self.decoder = Bent(latent + told, hidden, heads.width, activation)
+        self.encoder = Bent.over(heads.n_features + told, hidden, 2 * latent, activation)
+        self.decoder = Bent.over(latent + told, hidden, heads.width, activation)
 
     def training_step(self, batch: tuple[Tensor, Tensor], phase: str = "main") -> Tensor:
         """Minus the mean evidence lower bound of a row."""

@@ -74,6 +74,8 @@ class VSAENet(nn.Module):
         Latents of a row in the bound that is maximised; 1 is the evidence lower bound.
     norm : bool
         Whether hidden layers are normalised over the batch.
+    straight : bool
+        Whether linear maps run beside the hidden layers of encoders and data decoders.
     numbers, variance
         See :class:`nanwise.nn.likelihoods.Heads`.
     """
@@ -91,12 +93,13 @@ class VSAENet(nn.Module):
         importance: int = 1000,
         bound: int = 1,
         norm: bool = True,
+        straight: bool = False,
         numbers: str = "gaussian",
         variance: str | float = "own",
     ) -> None:
         super().__init__()
         sizes = Sizes() if sizes is None else sizes
-        self.proposal = Proposal(parts, sizes, norm)
+        self.proposal = Proposal(parts, sizes, norm=norm, straight=straight)
         self.decoders = Decoders(
             parts,
             self.proposal.n_latents,
@@ -104,6 +107,7 @@ class VSAENet(nn.Module):
             condition=condition,
             activation=activation,
             norm=norm,
+            straight=straight,
             numbers=numbers,
             variance=variance,
         )

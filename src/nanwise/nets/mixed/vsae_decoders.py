@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from nanwise.nets.mixed.layers import Bent
 from nanwise.nets.mixed.vsae_proposal import RowNorm, Sizes
 from nanwise.nn.likelihoods import AnyPart, Heads
 
@@ -34,6 +35,8 @@ class Decoders(nn.Module):
         ``printed`` has no activation between the last three affine layers of a data decoder.
     norm : bool
         Whether to normalise the first hidden layer over the batch.
+    straight : bool
+        Whether a linear map runs beside the hidden layers of a data decoder.
     numbers, variance
         See :class:`nanwise.nn.likelihoods.Heads`.
     """
@@ -47,6 +50,7 @@ class Decoders(nn.Module):
         condition: str = "decoded",
         activation: str = "leaky",
         norm: bool = True,
+        straight: bool = False,
         numbers: str = "gaussian",
         variance: str | float = "own",
     ) -> None:
@@ -62,7 +66,8 @@ class Decoders(nn.Module):
             own = [parts[a] for a in members]
             heads = Heads(own, numbers=numbers, variance=variance)
             hidden = sizes.vectors if own[0].kind == "vector" else sizes.decoder
-            self.data.append(_data_decoder(n_in, hidden, heads.width, activation, norm))
+            net = _data_decoder(n_in, hidden, heads.width, activation, norm)
+            self.data.append(Bent(n_in, heads.width, net) if straight else net)
             self.heads.append(heads)
             self.widest = max(self.widest, hidden, heads.width)
         self._keep_order(parts, groups)

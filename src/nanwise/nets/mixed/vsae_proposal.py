@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from nanwise.nets.mixed.layers import Bent, start_at_zero
 from nanwise.nets.mlp import Affines
 from nanwise.nn.likelihoods import AnyPart
 
@@ -96,9 +97,20 @@ class Encoders(nn.Module):
         Width and number of hidden layers, and latents of each attribute.
     norm : bool
         Whether to normalise hidden layers over the batch.
+    straight : bool
+        Whether a linear map runs beside the hidden layers, which then start at 0.
     """
 
-    def __init__(self, columns: Tensor, hidden: int, layers: int, latent: int, norm: bool) -> None:
+    def __init__(
+        self,
+        columns: Tensor,
+        hidden: int,
+        layers: int,
+        latent: int,
+        *,
+        norm: bool,
+        straight: bool,
+    ) -> None:
         super().__init__()
         members, width = columns.shape
         self.latent = latent
@@ -109,17 +121,21 @@ class Encoders(nn.Module):
             ObservedNorm(members, hidden) for _ in range(layers if norm else 0)
         )
         self.last = Affines(hidden, 2 * latent, members)
+        self.straight = Affines(width, 2 * latent, members) if straight else None
+        if straight:
+            start_at_zero(self.last)
 
     columns: Tensor
 
     def forward(self, features: Tensor, there: Tensor) -> Tensor:
         """(N, 2, members · latent) from features (N, F + 1) and ``there`` (members, N, 1)."""
-        x = features[:, self.columns].transpose(0, 1)
+        x = cells = features[:, self.columns].transpose(0, 1)
         for i, layer in enumerate(self.layers):
             x = layer(x)
             x = self.norms[i](x, there) if len(self.norms) else x
             x = nn.functional.leaky_relu(x)
-        return self.last(x).unflatten(2, (2, self.latent)).permute(1, 2, 0, 3).flatten(2)
+        found = self.last(x) if self.straight is None else self.last(x) + self.straight(cells)
+        return found.unflatten(2, (2, self.latent)).permute(1, 2, 0, 3).flatten(2)
 
 
 class Sizes(NamedTuple):
@@ -161,6 +177,8 @@ class Proposal(nn.Module):
     sizes : Sizes
     norm : bool
         Whether to normalise hidden layers over the batch; encoders of vectors never do.
+    straight : bool
+        Whether linear maps run beside the hidden layers of the encoders.
 
     Attributes
     ----------
@@ -171,16 +189,22 @@ class Proposal(nn.Module):
         The attribute to which each feature belongs.
     """
 
-    def __init__(self, parts: Sequence[AnyPart], sizes: Sizes, norm: bool = True) -> None:
+    def __init__(
+        self,
+        parts: Sequence[AnyPart],
+        sizes: Sizes,
+        *,
+        norm: bool = True,
+        straight: bool = False,
+    ) -> None:
         super().__init__()
         groups = _groups(parts, sizes)
         self.attributive = nn.ModuleList()
         owner: list[int] = []
         for members, hidden, latent, plain in groups:
             columns = _columns(parts, members)
-            self.attributive.append(
-                Encoders(columns, hidden, sizes.layers, latent, norm and not plain)
-            )
+            shape = (columns, hidden, sizes.layers, latent)
+            self.attributive.append(Encoders(*shape, norm=norm and not plain, straight=straight))
             owner += [a for a in members for _ in range(latent)]
         self.members = [members for members, *_ in groups]
         widths = torch.tensor([part.width for part in parts])
@@ -190,7 +214,8 @@ class Proposal(nn.Module):
         )
         self.n_latents = len(owner)
         n_in = int(widths.sum()) + len(parts)
-        self.collective = _mlp(n_in, sizes.collective, sizes.layers, 2 * self.n_latents, norm)
+        net = _mlp(n_in, sizes.collective, sizes.layers, 2 * self.n_latents, norm)
+        self.collective = Bent(n_in, 2 * self.n_latents, net) if straight else net
 
     owner: Tensor
     feature_owner: Tensor

@@ -134,10 +134,9 @@ def test_every_kind_of_attribute(name):
 
 
 def test_intervals_of_miwae_cover():
-    X, Z, held = factors(n=1000, seed=3, noise=0.6)
-    imputer = MIWAEImputer(
-        hidden=(8,), latent=2, k=3, plan=Plan(epochs=40, lr=1e-2), random_state=0
-    ).fit(Z)
+    X, Z, held = factors(n=600, seed=3, noise=0.6)
+    plan = Plan(epochs=40, batch=150, lr=2e-2)
+    imputer = MIWAEImputer(hidden=(8,), latent=2, k=3, plan=plan, random_state=0).fit(Z)
     drawn = imputer.sample(Z, 60, random_state=0)
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     inside = ((low <= X) & (high >= X))[held].mean()
@@ -180,7 +179,7 @@ def test_self_masking_is_modelled():
     held = np.zeros(X.shape, dtype=bool)
     held[:, :2] = X[:, :2] > X[:, :2].mean(0)
     Z = np.where(held, np.nan, X)
-    plan = Plan(epochs=80, lr=2e-2, weight_decay=0.0, clip=5.0)
+    plan = Plan(epochs=60, batch=200, lr=4e-2, weight_decay=0.0, clip=5.0)
     same = {"hidden": (), "latent": 2, "plan": plan, "k": 5, "random_state": 0}
     ignoring = MIWAEImputer(numbers="gaussian", **same).fit(Z).transform(Z)
     knowing = NotMIWAEImputer(known="high", **same).fit(Z).transform(Z)

@@ -10,11 +10,11 @@ environment of their own and pass the path of that Python. scikit-learn runs in 
 Five complete tables lose cells in three ways: 20 % and 50 % completely at random ("mcar20",
 "mcar50"), and not at random ("mnar": every cell above the median of its column with probability
 1/2). Round r has masks and seeds of its own, the same for all sides. Each side gets the incomplete
-table with columns standardised by what is observed, with default settings, in a process of its own
-with one thread; it is fitted and asked on the same rows. RMSE is over all hidden cells together, in
-standard deviations of the complete column. Seconds are those of fit and transform on a processor,
-so that others on the machine weigh less; ours runs just before its rival in even rounds and after
-it in odd ones.
+table with columns standardised by what is observed, with default settings, in a process for each
+library, with one thread; it is fitted and asked on the same rows. RMSE is over all hidden cells
+together, in standard deviations of the complete column. Seconds are those of fit and transform on a
+processor, so that others on the machine weigh less; ours runs just before its rival in even rounds
+and after it in odd ones. "apart" is how far fills are from those by the mean, in the same units.
 
 Each cell is one line of ``--out``, written when it ends; a further call skips what is there.
 ``--limit`` ends a side after that many seconds on the clock, which is a result as well, as are
@@ -25,10 +25,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import select
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -73,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace, done: dict[Key, Cell]) -> Iterator[Cell]:
     """The cells that are not there yet, cheap methods and small tables first."""
+    workers: dict[str, Worker] = {}
     for number in range(options.first, options.first + options.rounds):
         for method in options.methods:
             for name in options.sets:
@@ -81,54 +85,89 @@ def run(options: argparse.Namespace, done: dict[Key, Cell]) -> Iterator[Cell]:
                     for side in sides:
                         asked = (name, setting, side, number)
                         if asked not in done:
-                            done[asked] = measure(*asked, options)
+                            done[asked] = measure(*asked, worker(side, workers, options))
                             yield done[asked]
+    for started in workers.values():
+        started.stop()
 
 
-def measure(name: str, setting: str, side: str, number: int, options: argparse.Namespace) -> Cell:
+def worker(side: str, workers: dict[str, Worker], options: argparse.Namespace) -> Worker:
+    """The process of a library, ours not being shared with scikit-learn."""
+    library = side.partition(":")[0]
+    python = sys.executable if library in ("ours", "sklearn") else str(options.python)
+    return workers.setdefault(library, Worker(python, options.limit))
+
+
+def measure(name: str, setting: str, side: str, number: int, worker: Worker) -> Cell:
     truth = load(name)
     held = hidden(truth, name, setting, number)
     x = np.where(held, np.nan, truth)
     shift, scale = np.nanmean(x, axis=0), np.nanstd(x, axis=0)
     scale[scale == 0] = 1.0
+    found = worker.impute(side, number, (x - shift) / scale)
     cell: Cell = {"set": name, "setting": setting, "side": side, "round": number}
-    with tempfile.TemporaryDirectory() as folder:
-        filled, seconds, error = elsewhere((x - shift) / scale, side, number, Path(folder), options)
-    cell |= {"rmse": None, "apart": None, "wall": None, "cpu": None, "error": error}
-    if filled is None:
-        return cell
-    answer = filled * scale + shift
-    units = truth.std(axis=0)
+    cell |= {"rmse": None, "apart": None, "wall": None, "cpu": None, "error": None}
+    if "error" in found:
+        return cell | {"error": str(found["error"])[-2000:]}
+    answer, units = found["filled"] * scale + shift, truth.std(axis=0)
     off, apart = ((answer - other) / units for other in (truth, shift))
     cell["rmse"] = float(np.sqrt((off[held] ** 2).mean()))
     cell["apart"] = float(np.sqrt((apart[held] ** 2).mean()))
-    cell["wall"], cell["cpu"] = (float(s) for s in seconds)
+    cell["wall"], cell["cpu"] = map(float, found["seconds"])
     return cell
 
 
-def elsewhere(
-    x: np.ndarray, side: str, seed: int, folder: Path, options: argparse.Namespace
-) -> tuple[np.ndarray | None, np.ndarray, str | None]:
-    """Filled table, seconds, and what went wrong."""
-    source, target = folder / "incomplete.npz", folder / "completed.npz"
-    np.savez(source, x=x)
-    own = side.partition(":")[0] in ("ours", "sklearn")
-    call = [sys.executable if own else str(options.python), str(SIDE), side]
-    try:
-        subprocess.run(
-            [*call, str(source), str(target), str(seed)],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=options.limit,
-            cwd=folder,
-        )
-    except subprocess.TimeoutExpired:
-        return None, np.empty(0), f"limit of {options.limit:g} s"
-    except subprocess.CalledProcessError as failed:
-        return None, np.empty(0), (failed.stderr or failed.stdout).strip()[-2000:] or str(failed)
-    with np.load(target) as file:
-        return file["filled"], file["seconds"], None
+class Worker:
+    """A process that imputes for one library, started when needed and again after a limit."""
+
+    def __init__(self, python: str, limit: float | None) -> None:
+        self.python, self.limit = python, limit
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def impute(self, side: str, seed: int, x: np.ndarray) -> dict[str, Any]:
+        """``filled`` and ``seconds``, or ``error``."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder) / "incomplete.npz", Path(folder) / "completed.npz"
+            np.savez(source, x=x)
+            self._start()
+            error = self._ask(f"{side} {seed} {source} {target}\n")
+            if error is not None:
+                return {"error": error}
+            with np.load(target) as file:
+                return dict(file)
+
+    def _ask(self, line: str) -> str | None:
+        """Wait for the answer; what is wrong if there is none."""
+        process = self.process
+        process.stdin.write(line.encode())
+        process.stdin.flush()
+        end = math.inf if self.limit is None else time.monotonic() + self.limit
+        while select.select([process.stdout], [], [], min(end - time.monotonic(), 1e6))[0]:
+            answer = process.stdout.readline()
+            if answer == b"done\n":
+                return None
+            if not answer:
+                self.stop()
+                return "the process ended"
+        self.stop()
+        return f"limit of {self.limit:g} s"
+
+    def _start(self) -> None:
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [self.python, str(SIDE)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd=tempfile.gettempdir(),
+            )
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
 
 
 def load(name: str) -> np.ndarray:

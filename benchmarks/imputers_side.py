@@ -1,9 +1,10 @@
-"""One imputation by one library: what ``imputers.py`` runs for each cell, under either Python.
+"""One imputation after the other by one library: what ``imputers.py`` runs, under either Python.
 
-    python imputers_side.py LIBRARY:METHOD INCOMPLETE.npz COMPLETED.npz SEED
-
-Reads ``x`` (N, D) with NaN in gaps, fits and transforms it, and writes ``filled`` and the
-``seconds`` on the clock and on a processor, children included. Imports are no part of these.
+Each line of the standard input is ``LIBRARY:METHOD SEED INCOMPLETE.npz COMPLETED.npz``. The first
+file has ``x`` (N, D) with NaN in gaps; the method is fitted to it and transforms it; the second
+gets ``filled`` and the ``seconds`` on the clock and on a processor, children included, or
+``error``. An answer is the word "done" on a line of its own. Imports are no part of the seconds. All sides
+have as many threads as ``OMP_NUM_THREADS`` says.
 """
 
 from __future__ import annotations
@@ -11,27 +12,56 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+#: read at once: HyperImpute sets it to the number of processors when it is imported
+THREADS = int(os.environ.get("OMP_NUM_THREADS", "1"))
+
 Fill = Callable[[np.ndarray], Any]
 
 
-def main(side: str, source: str, target: str, seed: int) -> None:
+def main() -> None:
     warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        side, seed, source, target = line.split()
+        try:
+            found = impute(side, int(seed), source)
+        except Exception:  # noqa: BLE001, whatever a library raises is the result of the cell
+            found = {"error": np.array(traceback.format_exc())}
+        np.savez(target, **found)
+        print("\ndone", flush=True)
+
+
+def impute(side: str, seed: int, source: str) -> dict[str, np.ndarray]:
     library, _, method = side.partition(":")
     with np.load(source) as file:
         x = file["x"]
     fill = LIBRARIES[library](method, seed)
+    if library != "sklearn":
+        steady()
     wall, cpu = time.perf_counter(), processor()
     filled = np.asarray(fill(x), dtype=np.float64)
-    seconds = time.perf_counter() - wall, processor() - cpu
+    seconds = np.array([time.perf_counter() - wall, processor() - cpu])
     if filled.shape != x.shape or not np.isfinite(filled).all():
-        raise SystemExit(f"{side} gave a table of shape {filled.shape} or one with gaps")
-    np.savez(target, filled=filled, seconds=seconds)
+        raise ValueError(f"{side} gave a table of shape {filled.shape}, or one with gaps")
+    return {"filled": filled, "seconds": seconds}
+
+
+def steady() -> None:
+    """Threads as asked for, whatever an import has set, and what torch loads at the first step."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(THREADS)
+    torch.set_num_threads(THREADS)
+    weight = torch.zeros(1, requires_grad=True)
+    weight.sum().backward()
+    torch.optim.Adam([weight]).step()
 
 
 def processor() -> float:
@@ -40,12 +70,9 @@ def processor() -> float:
 
 
 def ours(method: str, seed: int) -> Fill:
-    import torch
-
     from nanwise import make_imputer
     from nanwise.registry import find
 
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     few = np.random.default_rng(0).normal(size=(40, 3))
     few[::4, 0] = np.nan
     make_imputer(method, **find(method).tiny).fit_transform(few)  # imports what it needs
@@ -70,8 +97,8 @@ def hyperimpute(method: str, seed: int) -> Fill:
     from hyperimpute.plugins.imputers import Imputers
 
     if int(pd.__version__.split(".")[0]) > 2:
-        raise SystemExit("with pandas 3 HyperImpute fills in means: install pandas<3 for it")
-    plugin = Imputers().get(method, random_state=seed)
+        raise ImportError("with pandas 3 HyperImpute fills in means: install pandas<3 for it")
+    plugin = Imputers().get(method, random_state=seed + 1)  # 0: the time
 
     def fill(x: np.ndarray) -> Any:
         table = pd.DataFrame(x, columns=[f"c{j}" for j in range(x.shape[1])])
@@ -103,4 +130,4 @@ LIBRARIES = {
 }
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], seed=int(sys.argv[4]))
+    main()

@@ -6,6 +6,7 @@ Loads torch and numpy only.
 from nanwise.nn import functional
 from nanwise.nn.fill import Constant, Indicator, Plain, Rate, Zero
 from nanwise.nn.masked import Masked
+from nanwise.nn.misconv import MisConv2d
 from nanwise.nn.neumiss import NeuMiss
 from nanwise.nn.neumiss_block import NeuMissBlock
 from nanwise.nn.partial_conv import PartialConv2d
@@ -20,6 +21,7 @@ __all__ = [
     "Constant",
     "Indicator",
     "Masked",
+    "MisConv2d",
     "NeuMiss",
     "NeuMissBlock",
     "PartialConv2d",

@@ -10,11 +10,13 @@ from torch.nn import functional as F
 
 from nanwise.missing import Observed
 from nanwise.nn.gaps import as_number, counts, split
+from nanwise.nn.holes import misconv2d
 from nanwise.nn.sparse import Rows, rows_linear
 from nanwise.nn.windows import Padding, Pair, add_bias, split_pictures, window_counts
 
 __all__ = [
     "masked_linear",
+    "misconv2d",
     "normalize_connections",
     "observed_counts",
     "partial_conv2d",

@@ -14,6 +14,7 @@ kernel in C that reads each row once, for error and gradient, was hardly faster 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from nanwise.nn.sparse.pattern import Pattern
+from nanwise.nn.sparse.room import empty, take
 
 #: Bytes of a dense row that are multiplied at once: rows of some thousand users or items then fit
 #: into the second cache. Pays where a row is read much more often than it is moved.
@@ -70,7 +72,12 @@ def sampled_mm(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
 
 
 def sampled_squared_error(
-    pattern: Pattern, values: Tensor, left: Tensor, right: Tensor, bias: Tensor
+    pattern: Pattern,
+    values: Tensor,
+    left: Tensor,
+    right: Tensor,
+    bias: Tensor,
+    sigmoid: bool = False,
 ) -> Tensor:
     """Sum over the observed cells of ``(left @ right.T + bias - values) ** 2``.
 
@@ -86,6 +93,9 @@ def sampled_squared_error(
     left : Tensor, shape (N, K)
     right : Tensor, shape (width, K)
     bias : Tensor, shape (width,)
+    sigmoid : bool, default=False
+        Put ``sigmoid(left)`` in the place of ``left``. The gradient of ``left`` then takes the
+        memory of the sigmoids, so that a graph can be gone through backwards only once.
 
     Returns
     -------
@@ -95,7 +105,7 @@ def sampled_squared_error(
     _check(pattern, "values", values, (pattern.nnz,))
     _check_factors(pattern, left, right)
     _check(pattern, "bias", bias, (pattern.width,))
-    return _SampledSquaredError.apply(pattern, values, left, right, bias)
+    return _SampledSquaredError.apply(pattern, values, left, right, bias, sigmoid)
 
 
 class _SparseMM(torch.autograd.Function):
@@ -139,13 +149,21 @@ class _SampledMM(torch.autograd.Function):
 class _SampledSquaredError(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, pattern: Pattern, values: Tensor, left: Tensor, right: Tensor, bias: Tensor
+        ctx: Any,
+        pattern: Pattern,
+        values: Tensor,
+        left: Tensor,
+        right: Tensor,
+        bias: Tensor,
+        sigmoid: bool,
     ) -> Tensor:
-        _, _, _, for_right, for_bias = ctx.needs_input_grad
+        if sigmoid:
+            left = torch.sigmoid(left, out=empty(tuple(left.shape), left))
+        _, _, _, for_right, for_bias, _ = ctx.needs_input_grad
         errors = _sample(pattern, left, right, both=for_right or for_bias)
-        errors += bias.index_select(0, pattern.columns)
+        errors += take(bias, pattern.columns)
         errors -= values
-        ctx.pattern = pattern
+        ctx.pattern, ctx.sigmoid = pattern, sigmoid
         ctx.save_for_backward(errors, left, right)
         return errors.dot(errors)
 
@@ -154,33 +172,63 @@ class _SampledSquaredError(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (grad,), pattern = grads, ctx.pattern
         errors, left, right = ctx.saved_tensors
-        _, _, for_left, for_right, for_bias = ctx.needs_input_grad
-        by_column = pattern.across(errors) if for_right or for_bias else errors
+        _, _, for_left, for_right, for_bias, _ = ctx.needs_input_grad
+        found: list[Tensor | None] = [None, None, None]
         # The factor 2 · grad comes last, in place: no second array of errors is made.
-        found = (
-            _multiply(pattern, errors, right) if for_left else None,
-            _multiply(pattern.T, by_column, left) if for_right else None,
-            _sums(pattern.T, by_column) if for_bias else None,
-        )
-        return None, None, *(None if part is None else part.mul_(2 * grad) for part in found)
+        factor = 2 * grad
+        if for_right or for_bias:
+            by_column = take(errors, pattern.order)
+            if for_right:
+                found[1] = _multiply(pattern.T, by_column, left).mul_(factor)
+            if for_bias:
+                found[2] = _sums(pattern.T, by_column).mul_(factor)
+            del by_column
+        if for_left and ctx.sigmoid:  # last: nobody needs the sigmoids any more
+            found[0] = _through_sigmoid(pattern, errors, right, left, factor)
+        elif for_left:
+            found[0] = _multiply(pattern, errors, right).mul_(factor)
+        return None, None, *found, None
+
+
+def _through_sigmoid(
+    pattern: Pattern, errors: Tensor, right: Tensor, sigmoids: Tensor, factor: Tensor
+) -> Tensor:
+    """Gradient before the sigmoid, in the memory of the sigmoids."""
+    for columns, product in _slabs(pattern, errors, right):
+        part = sigmoids[:, columns]
+        part.copy_(product.mul_(factor).mul_(1 - part).mul_(part))
+    return sigmoids
 
 
 def _multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
     """``sparse_mm`` without a graph."""
-    rows, width = pattern.shape
-    if pattern.nnz == 0:
-        return dense.new_zeros(rows, dense.shape[1])
-    slab = _SLAB // dense.element_size()
-    if dense.is_cuda or dense.shape[1] <= slab or pattern.nnz < _READS * (rows + width):
+    if _slab(pattern, dense) == dense.shape[1]:
         return _bags(pattern, values, dense)
-    out = dense.new_empty(rows, dense.shape[1])
-    for into, part in zip(out.split(slab, dim=1), dense.split(slab, dim=1), strict=True):
-        into.copy_(_bags(pattern, values, part))
+    out = empty((pattern.shape[0], dense.shape[1]), dense)
+    for columns, product in _slabs(pattern, values, dense):
+        out[:, columns] = product
     return out
+
+
+def _slabs(pattern: Pattern, values: Tensor, dense: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """The product, some columns at a time: which, and what stands there."""
+    slab = _slab(pattern, dense)
+    for begin in range(0, dense.shape[1], max(slab, 1)):
+        columns = slice(begin, begin + slab)
+        yield columns, _bags(pattern, values, dense[:, columns])
+
+
+def _slab(pattern: Pattern, dense: Tensor) -> int:
+    """How many columns to multiply at once; all, unless a row is read often."""
+    slab, whole = _SLAB // dense.element_size(), dense.shape[1]
+    rare = pattern.nnz < _READS * sum(pattern.shape)
+    return whole if dense.is_cuda or rare else min(slab, whole)
 
 
 def _bags(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
     """``sparse_mm`` by ``embedding_bag``: sums of weighted rows."""
+    if pattern.nnz == 0:
+        return dense.new_zeros(pattern.shape[0], dense.shape[1])
     dense = dense.contiguous()
     parts = [
         F.embedding_bag(
@@ -202,13 +250,13 @@ def _sample(pattern: Pattern, left: Tensor, right: Tensor, both: bool) -> Tensor
     ``both`` says that the transposed pattern will be needed anyhow, so it may be used here.
     """
     if both and left.shape[0] < right.shape[0]:
-        return _dots(pattern.T, right, left).index_select(0, pattern.places)
+        return take(_dots(pattern.T, right, left), pattern.places)
     return _dots(pattern, left, right)
 
 
 def _dots(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
     """Products at the cells by ``sampled_addmm``, which reads ``right`` in no order."""
-    start = left.new_zeros(pattern.nnz)
+    start = empty((pattern.nnz,), left).zero_()
     if pattern.nnz == 0 or left.shape[1] == 0:
         return start
     with warnings.catch_warnings():

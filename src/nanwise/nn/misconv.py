@@ -1,0 +1,120 @@
+"""The first layer of a network for pictures with holes, given what the holes may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nanwise.completion.mfa import MFA
+from nanwise.missing import Observed
+from nanwise.nn import functional
+
+
+class MisConv2d(nn.Conv2d):
+    r"""Expected answer of ``nn.Conv2d`` and ReLU to pictures with holes of a known density.
+
+    Instead of one guess, a hole holds a mixture of factor analysers
+    :math:`\sum_i p_i N(\mu_i, A_i A_i^T + diag(d_i))`. With :math:`k` = 1 at known pixels, kernel W
+    and bias b, each window is a mixture of normal variables, and its expected ReLU a closed form:
+
+    .. math::
+
+        m_i &= conv(x \odot k + \mu_i \odot (1 - k), W) + b                            \\
+        v_i &= conv(d_i \odot (1 - k), W^2) + \sum_j conv(a_{ij} \odot (1 - k), W)^2  \\
+        y   &= \sum_i p_i [m_i \Phi(m_i / \sqrt{v_i}) + \sqrt{v_i} \, \varphi(m_i / \sqrt{v_i})]
+
+    A drop-in for the first convolution *and the ReLU behind it*; the rest of a network stays as it
+    is. Without a hole it is just these two. Gradients reach the weights and the density.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
+        As in ``nn.Conv2d``. Padding is with zeros, which are known.
+
+    Notes
+    -----
+    Only windows that touch a hole need variances. They are cut out as one box per picture, so a
+    batch costs little more than the areas of its boxes; maps of factors are never held for the
+    whole batch (``benchmarks/misconv.py``). Where a window has no variance, the answer is
+    :math:`\max(0, m)`, and its variance gets no gradient. Gradients of gradients and
+    ``torch.func.grad`` are not offered.
+
+    References
+    ----------
+    Przewięźlikowski, Śmieja, Struski, Tabor (2022). MisConv: convolutional neural networks for
+    missing data. WACV.
+
+    Examples
+    --------
+    >>> x = torch.rand(4, 1, 28, 28)
+    >>> x[:, :, 7:21, 7:21] = torch.nan
+    >>> density = MFA(
+    ...     torch.ones(4, 1),
+    ...     torch.zeros(4, 1, 1, 28, 28),
+    ...     torch.zeros(4, 1, 2, 1, 28, 28),
+    ...     torch.ones(4, 1, 1, 28, 28),
+    ...     ~x.isnan(),
+    ... )
+    >>> MisConv2d(1, 32, 3, padding=1)(x, density).shape
+    torch.Size([4, 32, 28, 28])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] | str = 0,
+        dilation: int | tuple[int, int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            device=device,
+            dtype=dtype,
+        )
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor | Observed, density: MFA, observed: Tensor | None = None
+    ) -> Tensor:
+        """Expected activations.
+
+        Parameters
+        ----------
+        x : Tensor or Observed, shape (N, C, H, W)
+            Pictures; NaN is missing.
+        density : MFA
+            Of the missing pixels given the others, see :meth:`nanwise.completion.MFA.condition`;
+            what it says at known pixels does not matter, nor does its ``observed``.
+        observed : Tensor of bool, optional
+            True where there is a value.
+
+        Returns
+        -------
+        Tensor, shape (N, out_channels, H', W')
+            Not negative.
+        """
+        return functional.misconv2d(
+            x,
+            density,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.groups,
+            observed,
+        )

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 from nanwise import GaussianImputer, NanClassifier, NanRegressor, Plan, TableModel, load, save
 from nanwise.estimators.impute.base import Imputer
+from nanwise.estimators.impute.net import NetImputer
 from nanwise.estimators.wrapped import Wrapped, resolve
 from nanwise.missing import observe
 from nanwise.registry import known
@@ -154,6 +155,8 @@ def test_settings_of_an_imputer_are_searched():
 def test_every_imputer_is_a_treatment_with_no_code_of_its_own(entry, tmp_path):
     X, y = rows(40)
     params = {f"gaps__{name}": value for name, value in entry.tiny.items()}
+    if issubclass(entry.make, NetImputer):
+        params["gaps__plan"] = Plan(epochs=2)
     model = NanClassifier(gaps=entry.name, **TINY).set_params(**params)
     assert type(model.gaps) is entry.make
     model.set_params(draws=2 if entry.make.samples else 1).fit(X, y)
@@ -163,6 +166,8 @@ def test_every_imputer_is_a_treatment_with_no_code_of_its_own(entry, tmp_path):
     np.testing.assert_allclose(clone(model).fit(X, y).predict_proba(X), p, atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(X[3:5]), p[3:5], atol=1e-7)
     params.update(hidden=(8,), plan={"epochs": 2})
+    if "gaps__plan" in params:
+        params["gaps__plan"] = {"epochs": 2}
     table = TableModel(entry.name, "regression", params=params, random_state=0).fit(X, y)
     assert np.isfinite(table.predict(X)).all()
 

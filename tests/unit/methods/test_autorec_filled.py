@@ -78,7 +78,7 @@ def forward(found: FilledAutoRec, filled: np.ndarray) -> np.ndarray:
 def test_answers_are_those_of_the_dense_filled_matrix(
     fill: str, by: str, centred: bool, ratings: Ratings
 ) -> None:
-    found = model(fill, by=by, centred=centred).fit(ratings)
+    found = model(fill, by=by, centred=centred, plan=plan(epochs=3)).fit(ratings)
     answers = forward(found, by_hand(gappy(ratings.matrix, by), fill))
     exact = (answers if by == "user" else answers.T).clip(0.5, 5.0)
     cells = ratings.matrix
@@ -173,7 +173,7 @@ def test_imputers_of_scikit_learn_and_treatments_with_settings(ratings: Ratings)
 def test_every_fill_learns(fill: str, by: str) -> None:
     made = synthetic_ratings(150, 80, 5000, random_state=2)
     train, test = split_ratings(made, 0.2, random_state=0)
-    found = model(fill, by=by, plan=plan(epochs=150)).fit(train)
+    found = model(fill, by=by, plan=plan(epochs=50, lr=0.006)).fit(train)
     losses = [epoch["train_loss"] for epoch in found.history_]
     assert losses[-1] < 0.8 * losses[0]
     assert -found.score(test) < -Biases().fit(train).score(test) + 0.05
@@ -277,7 +277,7 @@ def test_a_new_person_by_item_rows_gets_a_list(fill: str, ratings: Ratings) -> N
 def test_saved_and_loaded_answers_are_equal(
     fill: str, by: str, ratings: Ratings, tmp_path: Path
 ) -> None:
-    found = model(fill, by=by, centred=False).fit(ratings)
+    found = model(fill, by=by, centred=False, plan=plan(epochs=3)).fit(ratings)
     nanwise.save(found, tmp_path / "model")
     back = nanwise.load(tmp_path / "model")
     assert type(back) is FilledAutoRec

@@ -140,7 +140,7 @@ def test_same_seed_same_model(parts, name):
 def test_warm_start_goes_on_with_more_users_and_items(name):
     more = two_tastes(90, 60)
     fewer = from_csr(more.matrix[:80, :50])
-    model = models()[name].set_params(warm_start=True).fit(fewer)
+    model = models()[name].set_params(warm_start=True, plan__epochs=25).fit(fewer)
     still = {"plan__epochs": 1, "plan__lr": 1e-9}
     model.set_params(**still).fit(more)
     fresh = models()[name].set_params(**still).fit(more)

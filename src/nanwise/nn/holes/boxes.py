@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,12 +24,13 @@ class Grid(NamedTuple):
         """Number of pixels along an axis that some neighbouring windows span."""
         return (windows - 1) * self.stride[axis] + self.dilation[axis] * (self.kernel[axis] - 1) + 1
 
-    def touching(self, axis: int, first: int, last: int) -> tuple[int, int]:
-        """Range of windows, end not included, that span a pixel between ``first`` and ``last``."""
-        reach = self.dilation[axis] * (self.kernel[axis] - 1)
-        start = -((reach - first - self.padding[axis]) // self.stride[axis])
-        end = (last + self.padding[axis]) // self.stride[axis] + 1
-        return max(start, 0), min(end, self.out[axis])
+    def touching(self, axis: int, first: Tensor, last: Tensor) -> list[Tensor]:
+        """Ranges of windows, ends not included, that span a pixel between two, (N,) each."""
+        reach, stride = self.dilation[axis] * (self.kernel[axis] - 1), self.stride[axis]
+        first, last = first + self.padding[axis], last + self.padding[axis]
+        start = (first - reach + stride - 1).div(stride, rounding_mode="floor")
+        end = last.div(stride, rounding_mode="floor") + 1
+        return [start.clamp_min(0), end.clamp_max(self.out[axis])]
 
 
 @dataclass(frozen=True)
@@ -74,17 +75,20 @@ class Patch:
         whole.scatter_add_(2, self.index.expand_as(flat), flat)
         part[self.rows] += whole.reshape(len(pixels), *part.shape[1:])
 
-    def views(self, maps: Tensor) -> list[Tensor]:
-        """The boxes (..., height, width) in maps (N, ..., H', W') of windows."""
+    def views(self, maps: Tensor, start: int = 0) -> list[Tensor]:
+        """The boxes (..., height, width) in maps (n, ..., H', W') of pictures from ``start``."""
+        size, strides = (*maps.shape[1:-2], *self.size), maps.stride()[1:]
+        steps = (maps.stride(0), *maps.stride()[-2:])
+        first = maps.storage_offset()
         return [
-            maps[number][place] for number, place in zip(self.numbers, self.places(), strict=True)
-        ]
-
-    def places(self) -> list[tuple[Any, ...]]:
-        """What to index the maps (..., H', W') of one picture with, for each picture."""
-        height, width = self.size
-        return [
-            (..., slice(top, top + height), slice(left, left + width)) for top, left in self.corners
+            # One call; indexing would be three, and there are many boxes.
+            maps.as_strided(
+                size, strides, first + number * steps[0] + top * steps[1] + left * steps[2]
+            )
+            for number, (top, left) in zip(
+                (n - start for n in self.numbers), self.corners, strict=True
+            )
+            if 0 <= number < len(maps)
         ]
 
 
@@ -100,15 +104,14 @@ def boxes(present: Tensor, grid: Grid) -> dict[int, Box]:
         1 where there is a value, 0 in holes.
     """
     whole = present.amin(1)
-    rows, columns = _span(whole.amin(2)), _span(whole.amin(1))
-    found = {}
-    for number, ((top, bottom), (left, right)) in enumerate(zip(rows, columns, strict=True)):
-        if bottom < 0:
-            continue
-        box = (*grid.touching(0, top, bottom), *grid.touching(1, left, right))
-        if box[0] < box[1] and box[2] < box[3]:
-            found[number] = box
-    return found
+    rows = grid.touching(0, *_span(whole.amin(2)))
+    columns = grid.touching(1, *_span(whole.amin(1)))
+    found = torch.stack([*rows, *columns], 1).tolist()
+    return {
+        number: (top, bottom, left, right)
+        for number, (top, bottom, left, right) in enumerate(found)
+        if top < bottom and left < right
+    }
 
 
 def patches(
@@ -157,11 +160,8 @@ def _size(found: list[Box], grid: Grid) -> tuple[int, int]:
     return min(height + height % 2, grid.out[0]), min(width + width % 2, grid.out[1])
 
 
-def _span(line: Tensor) -> list[tuple[int, int]]:
-    """First and last 0 along each row of ``line`` (N, L); (0, -1) if there is none."""
-    hole = line == 0
-    length = line.shape[1]
-    place = torch.arange(length, device=line.device)
-    last = place.where(hole, -1).amax(1)
-    first = place.where(hole, length).amin(1).clamp_max(length - 1)
-    return list(zip(first.tolist(), last.tolist(), strict=True))
+def _span(line: Tensor) -> tuple[Tensor, Tensor]:
+    """First and last 0 along each row of ``line`` (N, L); far behind and far before if none."""
+    place = torch.arange(line.shape[1], device=line.device)
+    hole, far = line == 0, 1 << 30
+    return place.where(hole, far).amin(1), place.where(hole, -far).amax(1)

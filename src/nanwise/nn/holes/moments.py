@@ -171,8 +171,11 @@ def gradients(grad: Tensor, pixels: Pixels, weights: Tensor, conv: Conv, inputs:
 
 
 def flat(maps: Tensor) -> Tensor:
-    """Maps (..., C, h, w) as (N, C, h, w), with strides by which torch sees how they lie."""
-    return maps.movedim(-3, -1).flatten(0, -4).permute(0, 3, 1, 2)
+    """Maps (..., C, h, w), channels next to each other, as (N, C, h, w)."""
+    lying = maps.movedim(-3, -1).flatten(0, -4).contiguous()
+    n, h, w, c = lying.shape
+    # Strides written out: torch reads the layout from them, and an axis of length 1 has any stride.
+    return lying.as_strided((n, c, h, w), (h * w * c, 1, w * c, c))
 
 
 def channels_last(maps: Tensor) -> Tensor:

@@ -7,11 +7,13 @@ as recommenders do.
 
 from nanwise.nn.sparse.pattern import Pattern
 from nanwise.nn.sparse.products import sampled_mm, sampled_squared_error, sparse_mm
+from nanwise.nn.sparse.room import Room
 from nanwise.nn.sparse.rows import Affine, Rows, rows_linear
 
 __all__ = [
     "Affine",
     "Pattern",
+    "Room",
     "Rows",
     "rows_linear",
     "sampled_mm",

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from nanwise.nn.sparse.room import Room
 from nanwise.nn.sparse.rows import Rows
 
 _INT32 = torch.iinfo(torch.int32).max
@@ -86,6 +87,15 @@ class Pattern:
             places[chunk.long()] = torch.arange(begin, end, dtype=places.dtype, device=chunk.device)
             begin = end
         return places
+
+    def share(self, room: Room) -> None:
+        """Let large results of products with this pattern, also transposed, come from a room."""
+        vars(self)["room"] = vars(self.T)["room"] = room
+
+    def empty(self, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """Memory for a result."""
+        room: Room | None = vars(self).get("room")
+        return like.new_empty(shape) if room is None else room.empty(shape, like)
 
     def paired(self, order: Tensor, transposed: Pattern) -> Self:
         """The same pattern with ``order`` and ``T`` of a caller who has them cheaper."""

@@ -23,7 +23,6 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from nanwise.nn.sparse.pattern import Pattern
-from nanwise.nn.sparse.room import empty, take
 
 #: Bytes of a dense row that are multiplied at once: rows of some thousand users or items then fit
 #: into the second cache. Pays where a row is read much more often than it is moved.
@@ -94,8 +93,8 @@ def sampled_squared_error(
     right : Tensor, shape (width, K)
     bias : Tensor, shape (width,)
     sigmoid : bool, default=False
-        Put ``sigmoid(left)`` in the place of ``left``. The gradient of ``left`` then takes the
-        memory of the sigmoids, so that a graph can be gone through backwards only once.
+        Take ``sigmoid(left)``, which takes the place of ``left`` in memory, as its gradient does
+        later: nobody else may need ``left``, and a graph can be gone through backwards only once.
 
     Returns
     -------
@@ -105,7 +104,7 @@ def sampled_squared_error(
     _check(pattern, "values", values, (pattern.nnz,))
     _check_factors(pattern, left, right)
     _check(pattern, "bias", bias, (pattern.width,))
-    return _SampledSquaredError.apply(pattern, values, left, right, bias, sigmoid)
+    return _SampledSquaredError.apply(pattern, values, left, right, bias, sigmoid)[0]
 
 
 class _SparseMM(torch.autograd.Function):
@@ -156,28 +155,29 @@ class _SampledSquaredError(torch.autograd.Function):
         right: Tensor,
         bias: Tensor,
         sigmoid: bool,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor | None]:
         if sigmoid:
-            left = torch.sigmoid(left, out=empty(tuple(left.shape), left))
+            ctx.mark_dirty(left.sigmoid_())
         _, _, _, for_right, for_bias, _ = ctx.needs_input_grad
         errors = _sample(pattern, left, right, both=for_right or for_bias)
-        errors += take(bias, pattern.columns)
+        errors += _take(pattern, bias, pattern.columns)
         errors -= values
         ctx.pattern, ctx.sigmoid = pattern, sigmoid
         ctx.save_for_backward(errors, left, right)
-        return errors.dot(errors)
+        # what was changed in place must be handed back
+        return errors.dot(errors), left if sigmoid else None
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (grad,), pattern = grads, ctx.pattern
+        grad, pattern = grads[0], ctx.pattern
         errors, left, right = ctx.saved_tensors
         _, _, for_left, for_right, for_bias, _ = ctx.needs_input_grad
         found: list[Tensor | None] = [None, None, None]
         # The factor 2 · grad comes last, in place: no second array of errors is made.
         factor = 2 * grad
         if for_right or for_bias:
-            by_column = take(errors, pattern.order)
+            by_column = _take(pattern, errors, pattern.order)
             if for_right:
                 found[1] = _multiply(pattern.T, by_column, left).mul_(factor)
             if for_bias:
@@ -204,7 +204,7 @@ def _multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
     """``sparse_mm`` without a graph."""
     if _slab(pattern, dense) == dense.shape[1]:
         return _bags(pattern, values, dense)
-    out = empty((pattern.shape[0], dense.shape[1]), dense)
+    out = pattern.empty((pattern.shape[0], dense.shape[1]), dense)
     for columns, product in _slabs(pattern, values, dense):
         out[:, columns] = product
     return out
@@ -250,13 +250,13 @@ def _sample(pattern: Pattern, left: Tensor, right: Tensor, both: bool) -> Tensor
     ``both`` says that the transposed pattern will be needed anyhow, so it may be used here.
     """
     if both and left.shape[0] < right.shape[0]:
-        return take(_dots(pattern.T, right, left), pattern.places)
+        return _take(pattern, _dots(pattern.T, right, left), pattern.places)
     return _dots(pattern, left, right)
 
 
 def _dots(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
     """Products at the cells by ``sampled_addmm``, which reads ``right`` in no order."""
-    start = empty((pattern.nnz,), left).zero_()
+    start = pattern.empty((pattern.nnz,), left).zero_()
     if pattern.nnz == 0 or left.shape[1] == 0:
         return start
     with warnings.catch_warnings():
@@ -267,6 +267,11 @@ def _dots(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
     # The kernel asks for right.T and undoes that itself: memory is read row after row.
     other = right.contiguous().t()
     return torch.sparse.sampled_addmm(cells, left.contiguous(), other, out=cells).values()
+
+
+def _take(pattern: Pattern, values: Tensor, index: Tensor) -> Tensor:
+    """``values[index]``, one number for each cell, without a graph."""
+    return torch.index_select(values, 0, index, out=pattern.empty((pattern.nnz,), values))
 
 
 def _sums(pattern: Pattern, values: Tensor) -> Tensor:

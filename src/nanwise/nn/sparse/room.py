@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import math
-import mmap
-from typing import Any
+import weakref
 
+import numpy as np
 import torch
 from torch import Tensor
 
-#: bytes from which an array gets a mapping of its own
+#: bytes from which an array is kept for the next step
 _LARGE = 1 << 20
 
 
-def empty(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """What ``like.new_empty(shape)`` gives; on a CPU a large one has a mapping of its own.
+class Room:
+    """Large arrays that were dropped, for the next one of the same size.
 
-    A step makes and drops arrays of a few large sizes, with small things that stay in between. On
-    the heap these leave holes that the next array does not fit into, and a fit ends up with half
-    as much memory again as it ever uses at once. A mapping goes back to the system as a whole.
+    A step makes and drops arrays of a few large sizes, with small things that stay in between. Left
+    to the heap, these leave holes that the next array does not fit into, and a fit ends up with
+    half as much memory again as it ever uses at once. Here as many arrays of a size exist as were
+    in use at once; they go with the room.
     """
-    size = math.prod(shape) * like.element_size()
-    if size < _LARGE or like.device.type != "cpu":
-        return like.new_empty(shape)
-    # resize_, not view: a view that leaves an autograd function cannot be changed in place
-    return torch.frombuffer(_mapping(size), dtype=like.dtype).resize_(shape)
 
+    def __init__(self) -> None:
+        self._free: dict[int, list[np.ndarray]] = {}
 
-def take(values: Tensor, index: Tensor) -> Tensor:
-    """``values[index]`` for numbers (n,), without a graph."""
-    return torch.index_select(values, 0, index, out=empty((index.shape[0],), values))
-
-
-def _mapping(size: int) -> Any:
-    found = mmap.mmap(-1, size)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        # some pages to clear instead of thousands
-        found.madvise(mmap.MADV_HUGEPAGE)
-    return found
+    def empty(self, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """What ``like.new_empty(shape)`` gives; memory of the room on a CPU, if it is large."""
+        size = math.prod(shape) * like.element_size()
+        if size < _LARGE or like.device.type != "cpu":
+            return like.new_empty(shape)
+        free = self._free.setdefault(size, [])
+        memory = free.pop() if free else torch.empty(size, dtype=torch.uint8).numpy()
+        # The tensor, and whoever shares its storage, holds `lent`: its end is the end of them all.
+        lent = memory.view()
+        weakref.finalize(lent, free.append, memory).atexit = False
+        # resize_, not view: a view that leaves an autograd function cannot be changed in place
+        return torch.frombuffer(lent, dtype=like.dtype).resize_(shape)

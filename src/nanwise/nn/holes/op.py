@@ -22,7 +22,7 @@ from nanwise.nn.holes.boxes import Grid, Patch, boxes, patches
 from nanwise.nn.holes.moments import Conv, Pixels, answer, channels_last, flat, gradients
 
 #: Numbers that the maps of a patch may hold: enough to make the cost of a call small.
-_BUDGET = 1 << 22
+_BUDGET = 6_000_000
 
 
 class Density(NamedTuple):

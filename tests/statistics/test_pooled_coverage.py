@@ -1,7 +1,7 @@
 """95 % intervals of pooled regression coefficients hold the truth about 95 times of 100.
 
 With 200 rows. With 100 rows, three in ten cells missing, five tables and the Gaussian bootstrap,
-6,000 trials of a batched simulation of the same steps gave 0.950 (mar) and 0.948 (mcar) in the mean;
+6,000 trials of a batched simulation of the same steps gave 0.950 (mar) and 0.948 (mcar) on average;
 0.941 and 0.941 with noise that is not widened for few rows (`GaussianFit.widen`), as against 0.946
 (mar) by draws from the posterior.
 """
@@ -44,7 +44,7 @@ def covered(mechanism, imputer, **how):
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["mcar", "mar"])
 def test_gaussian_draws_with_the_bootstrap(mechanism):
-    share = covered(mechanism, GaussianImputer(shrinkage=0.0))
+    share = covered(mechanism, GaussianImputer(shrinkage=0.0, tol=1e-3))
     assert 0.93 < share.mean() < 0.97
     assert share.min() > 0.90
 

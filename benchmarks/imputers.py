@@ -17,21 +17,20 @@ processor, so that others on the machine weigh less; ours runs just before its r
 and after it in odd ones. "apart" is how far fills are from those by the mean, in the same units.
 
 Each cell is one line of ``--out``, written when it ends; a further call skips what is there.
-``--limit`` ends a side after that many seconds on the clock, which is a result as well, as are
-errors. ``--table`` prints what was found so far and runs nothing.
+``--limit`` ends a side after that many seconds on a processor, imports included, which is a result
+as well, as are errors. ``--table`` prints what was found so far and runs nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -77,6 +76,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace, done: dict[Key, Cell]) -> Iterator[Cell]:
     """The cells that are not there yet, cheap methods and small tables first."""
     workers: dict[str, Worker] = {}
+    try:
+        yield from _run(options, done, workers)
+    finally:
+        for started in workers.values():
+            started.stop()
+
+
+def _run(
+    options: argparse.Namespace, done: dict[Key, Cell], workers: dict[str, Worker]
+) -> Iterator[Cell]:
     for number in range(options.first, options.first + options.rounds):
         for method in options.methods:
             for name in options.sets:
@@ -87,8 +96,6 @@ def run(options: argparse.Namespace, done: dict[Key, Cell]) -> Iterator[Cell]:
                         if asked not in done:
                             done[asked] = measure(*asked, worker(side, workers, options))
                             yield done[asked]
-    for started in workers.values():
-        started.stop()
 
 
 def worker(side: str, workers: dict[str, Worker], options: argparse.Namespace) -> Worker:
@@ -141,8 +148,10 @@ class Worker:
         process = self.process
         process.stdin.write(line.encode())
         process.stdin.flush()
-        end = math.inf if self.limit is None else time.monotonic() + self.limit
-        while select.select([process.stdout], [], [], min(end - time.monotonic(), 1e6))[0]:
+        start = self._seconds()
+        while self.limit is None or self._seconds() - start < self.limit:
+            if not select.select([process.stdout], [], [], 1.0)[0]:
+                continue
             answer = process.stdout.readline()
             if answer == b"done\n":
                 return None
@@ -151,6 +160,11 @@ class Worker:
                 return "the process ended"
         self.stop()
         return f"limit of {self.limit:g} s"
+
+    def _seconds(self) -> float:
+        """What the process had of a processor so far."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
 
     def _start(self) -> None:
         if self.process is None:
@@ -258,7 +272,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--methods", nargs="+", default=list(PAIRS), choices=list(PAIRS))
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first round")
-    parser.add_argument("--limit", type=float, help="seconds on the clock for one side")
+    parser.add_argument("--limit", type=float, help="processor seconds for one side")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
     return parser
@@ -269,4 +283,5 @@ if __name__ == "__main__":
     if not (asked.python or asked.table):
         _parser().error("--python is needed: the Python of an environment with HyperImpute")
     fix_malloc(threads=asked.threads)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that workers are stopped as well
     sys.exit(main())

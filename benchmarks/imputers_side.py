@@ -3,8 +3,8 @@
 Each line of the standard input is ``LIBRARY:METHOD SEED INCOMPLETE.npz COMPLETED.npz``. The first
 file has ``x`` (N, D) with NaN in gaps; the method is fitted to it and transforms it; the second
 gets ``filled`` and the ``seconds`` on the clock and on a processor, children included, or
-``error``. An answer is the word "done" on a line of its own. Imports are no part of the seconds. All sides
-have as many threads as ``OMP_NUM_THREADS`` says.
+``error``. An answer is the word "done" on a line of its own. Imports are no part of the seconds.
+All sides have as many threads as ``OMP_NUM_THREADS`` says.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ class GAINImputer(NetImputer):
     Parameters
     ----------
     hidden : sequence of int or None, default=(128, 128)
-        Widths of the hidden layers of both networks; None: two as wide as there are features, as
-        published.
+        Widths of the hidden layers of both networks, beside a linear map from end to end; None: two
+        as wide as there are features, and no such map, as published.
     alpha : float, default=100.0
         Weight of the squared error in the generator's loss.
     hint : {"code", "paper"}, default="code"
@@ -53,11 +53,12 @@ class GAINImputer(NetImputer):
         What the generator sees in a gap is uniform between 0 and this.
     scale : {"standard", "minmax"}, default="standard"
         How numbers are scaled. As published: "minmax", and answers stay within the observed range.
-    iterations : int, default=3000
+    iterations : int, default=500
         Steps if ``plan`` is None.
     plan : Plan or None
-        How to train. None stands for ``Plan(batch=128, lr=1e-3, optimizer="adam",
-        weight_decay=0, schedule="cosine")`` with as many epochs as make ``iterations`` steps.
+        How to train. None stands for ``Plan(batch=128, lr=1e-2, optimizer="adam",
+        weight_decay=0, schedule="cosine")`` with as many epochs as make ``iterations`` steps, and
+        ``lr=1e-3`` if ``hidden`` is None.
     device : {None, "cpu", "cuda", "cuda:<n>", "auto"}
     kinds : sequence, mapping or None
         What the columns are, see :class:`nanwise.data.attributes.Layout`.
@@ -85,7 +86,7 @@ class GAINImputer(NetImputer):
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(500, 1)) * [1.0, 2.0, -1.0]
     >>> x[0, 0] = np.nan
-    >>> filled = GAINImputer(iterations=500, random_state=0).fit(x).transform(x)
+    >>> filled = GAINImputer(random_state=0).fit(x).transform(x)
     >>> bool(abs(filled[0, 0] - x[0, 1] / 2) < 0.2)
     True
     """
@@ -101,7 +102,7 @@ class GAINImputer(NetImputer):
         hide: float = 0.2,
         noise: float = 0.01,
         scale: str = "standard",
-        iterations: int = 3000,
+        iterations: int = 500,
         plan: Plan | None = None,
         device: Any = None,
         kinds: Any = None,
@@ -136,7 +137,12 @@ class GAINImputer(NetImputer):
 
     def _default_plan(self) -> Plan:
         steps = math.ceil(getattr(self, "n_rows_", 128) / 128)
-        return Plan(epochs=math.ceil(self.iterations / steps), optimizer="adam", weight_decay=0.0)
+        return Plan(
+            epochs=math.ceil(self.iterations / steps),
+            lr=1e-3 if self.hidden is None else 1e-2,
+            optimizer="adam",
+            weight_decay=0.0,
+        )
 
     def _network(self, parts: tuple[Any, ...]) -> Any:
         from nanwise.nets.mixed.gain import GAINNet

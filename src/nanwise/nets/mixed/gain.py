@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nanwise.nets.mixed.layers import Bent, start_at_zero
 from nanwise.nets.mixed.outputs import Errors, Outputs
 from nanwise.nets.mlp import MLP
 
@@ -32,7 +33,8 @@ class GAINNet(nn.Module):
     parts : sequence of Part
         The attributes.
     hidden : sequence of int or None
-        Widths of the hidden layers of both networks; None: two as wide as there are features.
+        Widths of the hidden layers of both networks, which stand beside a linear map; None: two as
+        wide as there are features, and no such map, as published.
     alpha : float
         Weight of the squared error.
     hint : {"code", "paper"}
@@ -68,9 +70,9 @@ class GAINNet(nn.Module):
         self.settings = (alpha, hint, hint_rate, noise, hide, bounded)
         self.outputs = Outputs(parts, bounded)
         n_features, n_attributes = self.outputs.n_features, self.outputs.n_attributes
-        widths = (n_features, n_features) if hidden is None else tuple(hidden)
-        self.generator = _network(n_features + n_attributes, widths, n_features)
-        self.discriminator = _network(n_features + n_attributes, widths, n_attributes)
+        n_in = n_features + n_attributes
+        self.generator = _network(n_in, hidden, n_features, n_features)
+        self.discriminator = _network(n_in, hidden, n_attributes, n_features)
         self.errors = Errors(n_features)
 
     @property
@@ -89,9 +91,8 @@ class GAINNet(nn.Module):
         shown = observed & (torch.rand(observed.shape, device=observed.device) >= self.hide)
         z = self.noise * torch.rand_like(features)
         told = torch.rand(observed.shape, device=observed.device) < self.hint_rate
-        given = self.generate(features, shown, z)
-        if phase == "discriminator":
-            given = given.detach()
+        with torch.set_grad_enabled(phase == "generator"):
+            given = self.generate(features, shown, z)
         judged = self.judge(self.complete(features, shown, given), shown, told)
         if phase == "discriminator":
             return self.discriminator_loss(judged, shown, told)
@@ -165,9 +166,18 @@ class GAINNet(nn.Module):
         return self.complete(features.expand(shape), shown, given)
 
 
-def _network(n_in: int, hidden: tuple[int, ...], n_out: int) -> MLP:
+def _network(n_in: int, hidden: Sequence[int] | None, n_out: int, width: int) -> nn.Module:
+    """A linear map and what bends it, both 0 at first; ``hidden=None``: two layers of ``width``."""
+    if hidden is None:
+        return _published(n_in, width, n_out)
+    made = Bent.over(n_in, tuple(hidden), n_out)
+    start_at_zero(made.linear)
+    return made
+
+
+def _published(n_in: int, width: int, n_out: int) -> MLP:
     """Affine layers that start with Gaussian weights of variance 2 / n_in and without biases."""
-    made = MLP(n_in, hidden, n_out)
+    made = MLP(n_in, (width, width), n_out)
     for parameter in made.parameters():
         if parameter.ndim == 2:
             nn.init.kaiming_normal_(parameter)

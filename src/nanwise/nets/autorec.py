@@ -51,6 +51,8 @@ class AutoRecNet(nn.Module):
     """
 
     excess: Tensor
+    #: both matrices are large, and the gradient of one would wait for that of the other
+    one_by_one = True
 
     def __init__(
         self,
@@ -85,8 +87,11 @@ class AutoRecNet(nn.Module):
     def hidden(self, pattern: Pattern, inputs: Tensor) -> Tensor:
         """Hidden units of rows (N, hidden); ``inputs`` are the values at the observed cells."""
         # in place: nobody needs the numbers before the sigmoid, and there are rows × hidden of them
-        sums = sparse_mm(pattern, inputs, self.encode).add_(self.hidden_bias)
-        return self.norm(sums).sigmoid_()
+        return self.sums(pattern, inputs).sigmoid_()
+
+    def sums(self, pattern: Pattern, inputs: Tensor) -> Tensor:
+        """What goes into the sigmoid, (N, hidden); nobody else holds it."""
+        return self.norm(sparse_mm(pattern, inputs, self.encode).add_(self.hidden_bias))
 
     def forward(self, pattern: Pattern, inputs: Tensor, asked: Pattern) -> Tensor:
         """Answers at the cells ``asked`` of the same rows."""
@@ -97,9 +102,9 @@ class AutoRecNet(nn.Module):
         """Squared errors of some blocks, scaled so that the mean over all blocks is S / n."""
         total = torch.zeros((), dtype=self.bias.dtype, device=self.bias.device)
         for block in batch:
-            hidden = self.hidden(block.pattern, block.inputs)
+            sums = self.sums(block.pattern, block.inputs)
             total = total + sampled_squared_error(
-                block.pattern, block.targets, hidden, self.decode, self.bias
+                block.pattern, block.targets, sums, self.decode, self.bias, sigmoid=True
             )
         loss = total * (self.weight / len(batch))
         for matrix, coefficient in zip((self.encode, self.decode), self.excess, strict=True):

@@ -64,8 +64,8 @@ class FilledAutoRecNet(AutoRecNet):
         self.register_buffer("centre", held, persistent=False)
         self.register_buffer("columns", torch.as_tensor(columns), persistent=False)
 
-    def hidden(self, pattern: Pattern, inputs: Tensor | Deviations) -> Tensor:
-        """Hidden units of rows (N, hidden); a tensor stands for rows without an imputer."""
+    def sums(self, pattern: Pattern, inputs: Tensor | Deviations) -> Tensor:
+        """What goes into the sigmoid; a tensor stands for rows without an imputer."""
         gaps = None
         if isinstance(inputs, Deviations):
             inputs, gaps = inputs
@@ -75,4 +75,4 @@ class FilledAutoRecNet(AutoRecNet):
             sums = sums + gaps @ (self.encode if whole else self.encode[self.columns])
         if self.centre is not None:
             sums = sums + self.centre @ self.encode
-        return sums.sigmoid()
+        return sums

@@ -83,6 +83,11 @@ def _homes(module: nn.Module) -> dict[nn.Parameter, Tensor | None]:
     }
 
 
+def has_homes(module: nn.Module) -> bool:
+    """Whether weight decay pulls some parameter to another home than 0."""
+    return any(home is not None for home in _homes(module).values())
+
+
 def _pull(
     optimizer: torch.optim.Optimizer, pulled: dict[nn.Parameter, Tensor], decay: float
 ) -> None:

@@ -5,6 +5,11 @@ player's name to the parameters that are its own. On a batch each player in turn
 ``training_step(batch, phase=name)`` and moves its own parameters, and these only. A player that
 ``every`` lists, a dict from name to number, plays on the first and then on every n-th batch, so
 that the others play n times for its once.
+
+A module with large parameters may set ``one_by_one = True``: each of them then moves, and drops its
+gradient, as soon as that is there. The result is the same to the last bit, and never more than one
+large gradient is in memory. Such a module must not read a parameter in the backward pass otherwise
+than as an operation that it has a gradient from (detached copies of it, for example).
 """
 
 from __future__ import annotations
@@ -17,10 +22,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from nanwise.train.optim import Schedule, load_optimizer, make_optimizer
+from nanwise.train.optim import Schedule, has_homes, load_optimizer, make_optimizer
 
 if TYPE_CHECKING:
     from nanwise.train.plan import Plan
+
+#: numbers in a parameter that does not wait for the others
+_LARGE = 1 << 16
 
 
 class Player:
@@ -71,6 +79,27 @@ class Player:
         self.schedule.load_state_dict(state["schedule"])
 
 
+class OneByOne(Player):
+    """A player whose large parameters do not wait for each other."""
+
+    def update(self, loss: Tensor) -> None:
+        """One step down the gradient of the loss, which is not kept."""
+        large = [p for p in self.parameters if p.numel() >= _LARGE]
+        hooks = [p.register_post_accumulate_grad_hook(self._move) for p in large]
+        try:
+            self.backward(loss)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        self._move()
+        self.schedule.step()
+
+    def _move(self, _: Tensor | None = None) -> None:
+        """Move what has a gradient: optimizers look at each parameter alone and pass by others."""
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+
 def make_players(fabric: Any, module: nn.Module, plan: Plan, steps: int) -> dict[str, Player]:
     """The players of a module, in the order in which they play.
 
@@ -110,7 +139,18 @@ def _the_only(fabric: Any, module: nn.Module, plan: Plan, steps: int) -> Player:
     # through DDP's forward on several. Bound once: looking it up costs more than a small layer.
     wrapped, stepper = fabric.setup(module, optimizer)
     parameters = list(module.parameters())
-    return Player(wrapped.training_step, fabric.backward, parameters, stepper, schedule, plan.clip)
+    kind = OneByOne if _may_move_alone(fabric, module, plan) else Player
+    return kind(wrapped.training_step, fabric.backward, parameters, stepper, schedule, plan.clip)
+
+
+def _may_move_alone(fabric: Any, module: nn.Module, plan: Plan) -> bool:
+    """Whether a step can be taken parameter by parameter.
+
+    Several processes average gradients first, clipping looks at all of them, and the pull to homes
+    follows every step of the optimizer.
+    """
+    wanted = bool(getattr(module, "one_by_one", False))
+    return wanted and fabric.world_size == 1 and plan.clip is None and not has_homes(module)
 
 
 def _one_of(

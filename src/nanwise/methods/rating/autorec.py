@@ -239,6 +239,8 @@ class AutoRec(NetRecommender):
         scale = self._row_scale(counts, matrix.shape[1])
         cuts = cut_rows(counts, plan.batch, world_size(), seed)
         source = Blocks(matrix, scale, cuts, precision=plan.precision)
+        if plan.batch is None:  # the arrays of a step are as large as all ratings
+            _share_room(source)
         net.weight = len(source) / matrix.nnz
         least = min(self._penalties())
         net.excess[:] = net.excess.new_tensor([(p - least) / matrix.nnz for p in self._penalties()])
@@ -326,6 +328,15 @@ class AutoRec(NetRecommender):
         vectors = self._all_hidden if self.by == "item" else self._decoder()[0]
         # all hidden units are positive: only their differences tell items apart
         return vectors - vectors[self._warm[1]].mean(axis=0)
+
+
+def _share_room(source: Any) -> None:
+    """The arrays that one step drops for the next step."""
+    from nanwise.nn.sparse import Room
+
+    room = Room()
+    for block in source.blocks:
+        block.pattern.share(room)
 
 
 def _counts(matrix: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:

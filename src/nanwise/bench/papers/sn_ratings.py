@@ -231,9 +231,9 @@ TABLE_7 = publish(
             "Dropout divides all inputs by the share of ratings that is known. Batch and layer "
             "normalisation act before the sigmoid and may go on longer without improvement: ten "
             "times as long in the paper and at scale paper, twice as long at scale laptop.",
-            "Imputers are learnt from the training ratings; MICE and GAIN fill the 200 columns with "
-            "the most ratings, the others are filled by their mean. GMMC for ratings is not part "
-            "of this version.",
+            "Imputers are learnt from the training ratings; MICE and GAIN fill the 200 columns "
+            "with the most ratings, the others are filled by their mean. GMMC for ratings is not "
+            "part of this version.",
         ),
         **COMMON,
     )

@@ -1,6 +1,6 @@
 """Imputation error and seconds beside HyperImpute, miceforest and scikit-learn, in one run.
 
-HyperImpute (Apache-2.0) and miceforest (MIT) are no part of this project: install them in an
+HyperImpute and miceforest (both MIT) are no part of this project: install them in an
 environment of their own and pass the path of that Python. scikit-learn runs in ours.
 
     python3 -m venv /tmp/hyper
@@ -16,7 +16,8 @@ together, in standard deviations of the complete column. Seconds are those of fi
 processor, so that others on the machine weigh less; ours runs just before its rival in even rounds
 and after it in odd ones. "apart" is how far fills are from those by the mean, in the same units.
 
-Each cell is one line of ``--out``, written when it ends; a further call skips what is there.
+Each cell is one line of ``--out``, written when it ends; a further call skips what is there, but
+for cells that a smaller limit had ended. A side that belongs to two pairs is measured once.
 ``--limit`` ends a side after that many seconds on a processor, imports included, which is a result
 as well, as are errors. ``--table`` prints what was found so far and runs nothing.
 """
@@ -33,6 +34,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -55,6 +57,7 @@ PAIRS = {
     "hyperimpute": ("ours:chained", "hyperimpute:hyperimpute"),
     "em": ("ours:em", "ours:mean"),
 }
+LIMIT = "limit of "
 SIDE = Path(__file__).with_name("imputers_side.py")
 
 Cell = dict[str, Any]
@@ -63,7 +66,7 @@ Key = tuple[str, str, str, int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
-    done = {key(cell): cell for cell in read(options.out)}
+    done = {key(cell): cell for cell in read(options.out) if not too_short(cell, options.limit)}
     if not options.table:
         for cell in run(options, done):
             with options.out.open("a") as file:
@@ -74,28 +77,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(options: argparse.Namespace, done: dict[Key, Cell]) -> Iterator[Cell]:
-    """The cells that are not there yet, cheap methods and small tables first."""
+    """The cells that are not there yet."""
     workers: dict[str, Worker] = {}
     try:
-        yield from _run(options, done, workers)
+        for asked in order(options):
+            if asked not in done:
+                done[asked] = measure(*asked, worker(asked[2], workers, options))
+                yield done[asked]
     finally:
         for started in workers.values():
             started.stop()
 
 
-def _run(
-    options: argparse.Namespace, done: dict[Key, Cell], workers: dict[str, Worker]
-) -> Iterator[Cell]:
-    for number in range(options.first, options.first + options.rounds):
-        for method in options.methods:
-            for name in options.sets:
-                for setting in options.settings:
-                    sides = PAIRS[method] if number % 2 == 0 else PAIRS[method][::-1]
-                    for side in sides:
-                        asked = (name, setting, side, number)
-                        if asked not in done:
-                            done[asked] = measure(*asked, worker(side, workers, options))
-                            yield done[asked]
+def order(options: argparse.Namespace) -> Iterator[Key]:
+    """Cells, cheap methods and small tables first; the two sides of a pair follow each other."""
+    rounds = range(options.first, options.first + options.rounds)
+    for number, method, name, setting in product(
+        rounds, options.methods, options.sets, options.settings
+    ):
+        for side in PAIRS[method] if number % 2 == 0 else PAIRS[method][::-1]:
+            if side.startswith(tuple(options.sides)):
+                yield name, setting, side, number
 
 
 def worker(side: str, workers: dict[str, Worker], options: argparse.Namespace) -> Worker:
@@ -159,7 +161,7 @@ class Worker:
                 self.stop()
                 return "the process ended"
         self.stop()
-        return f"limit of {self.limit:g} s"
+        return f"{LIMIT}{self.limit:g} s"
 
     def _seconds(self) -> float:
         """What the process had of a processor so far."""
@@ -210,7 +212,17 @@ def key(cell: Cell) -> Key:
 
 
 def read(path: Path) -> list[Cell]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """The cells of a file; of one that was run again, the last."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return list({key(cell): cell for cell in map(json.loads, lines)}.values())
+
+
+def too_short(cell: Cell, limit: float | None) -> bool:
+    """Whether a cell was ended by a limit below this one."""
+    error = cell["error"] or ""
+    if not error.startswith(LIMIT):
+        return False
+    return limit is None or float(error.removeprefix(LIMIT).split()[0]) < limit
 
 
 def show(cells: list[Cell], options: argparse.Namespace) -> None:
@@ -244,8 +256,9 @@ def average(cells: Any, what: str, digits: int) -> str:
     values = [cell[what] for cell in cells if cell["error"] is None]
     if values:
         return f"{mean(values):.{digits}f}"
-    if any("limit" in cell["error"][:5] for cell in cells):
-        return "> limit"
+    ended = [cell["error"].removeprefix(LIMIT) for cell in cells if cell["error"].startswith(LIMIT)]
+    if ended:
+        return f"> {ended[-1]}"
     return "fails" if cells else "-"
 
 
@@ -270,6 +283,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=SETTINGS)
     parser.add_argument("--methods", nargs="+", default=list(PAIRS), choices=list(PAIRS))
+    parser.add_argument("--sides", nargs="+", default=[""], help="how the names of sides begin")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first round")
     parser.add_argument("--limit", type=float, help="processor seconds for one side")

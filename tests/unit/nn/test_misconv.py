@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from nanwise import nn as nw
 from nanwise.completion import MFA
 from nanwise.missing import Observed
-from nanwise.nn.holes import op
+from nanwise.nn.holes import passes
 from nanwise.nn.holes.boxes import Grid, boxes
 
 NAN = float("nan")
@@ -85,7 +85,7 @@ def with_gradients(function, x, density, layer):
 @pytest.mark.parametrize("budget", [1, 3000, 1 << 22])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_answer_and_gradients_are_those_of_the_formula(setting, budget, monkeypatch):
-    monkeypatch.setattr(op, "_BUDGET", budget)
+    monkeypatch.setattr(passes, "_BUDGET", budget)
     x, density = make()
     layer = layer_of(setting)
     got = with_gradients(lambda x, d, layer: layer(x, d), x, density, layer)
@@ -196,7 +196,7 @@ def test_boxes_are_the_windows_that_touch_a_hole():
         holes = F.conv2d(1 - present, torch.ones(1, 2, kernel, kernel).double(), None, *places)[
             :, 0
         ]
-        grid = Grid(*((n, n) for n in (kernel, *places)), (11, 13), tuple(holes.shape[1:]))
+        grid = Grid(*((n, n) for n in (kernel, *places)), (11, 13), tuple(holes.shape[1:]), 2)
         found = boxes(present, grid)
         for number, hole in enumerate(holes > 0):
             if not hole.any():

@@ -21,6 +21,7 @@ class Grid(NamedTuple):
     dilation: tuple[int, int]
     size: tuple[int, int]  # of the picture
     out: tuple[int, int]  # number of windows
+    channels: int
 
     def inputs(self, axis: int, windows: int) -> int:
         """Number of pixels along an axis that some neighbouring windows span."""
@@ -57,10 +58,10 @@ class Patch:
         First window of each box.
     size : (height, width)
         In windows.
-    index : Tensor, shape (n, 1, pixels)
-        Where in its picture, of height times width pixels, each pixel stands that the windows span;
-        anywhere if it lies beyond the border.
-    inside : Tensor, shape (n, 1, height, width)
+    index : Tensor, shape (n, 1, h * w * C)
+        Where in its picture (C, H, W) each pixel stands that the windows span, channels of a pixel
+        next to each other; anywhere if it lies beyond the border.
+    inside : Tensor, shape (n, C, h, w)
         1 for these pixels, 0 for those beyond the border.
     """
 
@@ -72,16 +73,19 @@ class Patch:
     inside: Tensor
 
     def read(self, part: Tensor) -> Tensor:
-        """The pixels that the windows span, (n, ..., h, w), of a part (N, ..., H, W)."""
-        flat = part[self.rows].flatten(-2)
-        flat = flat.reshape(len(flat), -1, flat.shape[-1])
+        """The pixels that the windows span, (n, ..., C, h, w), of a part (N, ..., C, H, W).
+
+        Channels lie next to each other in memory.
+        """
+        channels, height, width = self.inside.shape[1:]
+        flat = part[self.rows].reshape(len(self.numbers), -1, part[0].shape[-3:].numel())
         got = flat.gather(2, self.index.expand(-1, flat.shape[1], -1))
-        return got.reshape(len(got), *part.shape[1:-2], *self.inside.shape[-2:])
+        return got.reshape(len(got), *part.shape[1:-3], height, width, channels).movedim(-1, -3)
 
     def add(self, part: Tensor, pixels: Tensor) -> None:
-        """Add pixels (n, ..., h, w), 0 beyond the border, to a part (N, ..., H, W)."""
-        flat = pixels.reshape(len(pixels), -1, self.index.shape[-1])
-        whole = flat.new_zeros(*flat.shape[:2], part.shape[-2] * part.shape[-1])
+        """Add pixels (n, ..., C, h, w), 0 beyond the border, to a part (N, ..., C, H, W)."""
+        flat = pixels.movedim(-3, -1).reshape(len(pixels), -1, self.index.shape[-1])
+        whole = flat.new_zeros(*flat.shape[:2], part.shape[-3:].numel())
         whole.scatter_add_(2, self.index.expand_as(flat), flat)
         part[self.rows] += whole.reshape(len(pixels), *part.shape[1:])
 
@@ -147,8 +151,11 @@ def _patch(found: dict[int, Box], grid: Grid, like: Tensor) -> Patch:
     first = np.array(corners)
     rows, in_rows = grid.pixels(0, first[:, 0], height)
     columns, in_columns = grid.pixels(1, first[:, 1], width)
-    index = rows[:, :, None] * grid.size[1] + columns[:, None]
-    inside = in_rows[:, None, :, None] & in_columns[:, None, None]
+    # Channels join the columns first: numpy is slow on a last axis of length 1 or 3.
+    along = columns[:, :, None] + np.arange(grid.channels) * grid.size[0] * grid.size[1]
+    index = rows[:, :, None] * grid.size[1] + along.reshape(len(first), 1, -1)
+    inside = in_rows[:, :, None] & in_columns.repeat(grid.channels, 1)[:, None]
+    inside = inside.reshape(*rows.shape, columns.shape[1], grid.channels)
     numbers = list(found)
     return Patch(
         numbers,
@@ -156,7 +163,7 @@ def _patch(found: dict[int, Box], grid: Grid, like: Tensor) -> Patch:
         corners,
         size,
         torch.from_numpy(index.reshape(len(index), 1, -1)).to(like.device),
-        torch.from_numpy(inside).to(like),
+        torch.from_numpy(inside).to(like).movedim(-1, 1),
     )
 
 

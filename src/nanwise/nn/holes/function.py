@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from nanwise.completion.mfa import MFA
 from nanwise.missing import Observed
 from nanwise.nn.holes.op import expected_relu_conv2d
+from nanwise.nn.holes.passes import Scene
 from nanwise.nn.windows import Padding, Pair, split_pictures
 
 
@@ -51,7 +52,23 @@ def misconv2d(
         wider = (0, more[1], 0, more[0])
         values, *parts[1:] = (F.pad(part, wider) for part in (values, *parts[1:]))
         present = F.pad(present, wider, value=1.0)
-    out = expected_relu_conv2d(values, *parts, present, weight, bias, steps, before, apart, groups)
+    weights, means, factors, noise = parts
+    out = expected_relu_conv2d(
+        Scene(
+            values,
+            weights,
+            means,
+            factors,
+            noise,
+            present,
+            weight,
+            bias,
+            steps,
+            before,
+            apart,
+            groups,
+        )
+    )
     return out[0] if alone else out
 
 

@@ -104,26 +104,43 @@ def moments(pixels: Pixels, conv: Conv) -> Moments:
     return Moments(mean, factors, spread.sqrt_())
 
 
+class Slopes(NamedTuple):
+    """Of twice the expected ReLU of each window, (n, K, O, h, w) each.
+
+    Attributes
+    ----------
+    mean : Tensor
+        Slope in m, less 1: erf(u).
+    variance : Tensor
+        Slope in v: 2 exp(-u²) / (√π t). A certain window is max(0, m), without a slope in v: it
+        would be infinite if m = 0.
+    """
+
+    mean: Tensor
+    variance: Tensor
+
+
 class Parts(NamedTuple):
-    """What answer and gradients are made of: erf(u), 2 exp(-u²) / √π, and t, not below a least."""
+    """What answer and slopes are made of: erf(u), 2 exp(-u²) / √π, t, and t not below a least."""
 
     erf: Tensor
     bell: Tensor
     spread: Tensor
+    least: Tensor
+
+    def slopes(self) -> Slopes:
+        """Writes into the parts."""
+        return Slopes(self.erf, self.bell.div_(self.least).mul_(self.spread.sign_()))
 
 
-def parts(found: Moments) -> Parts:
-    """Of windows; where one is certain, u is so large that the answer is max(0, m)."""
-    spread = found.spread.clamp_min(_LEAST)
-    u = found.mean / spread
-    bell = torch.addcmul(u.new_tensor(_LOG_TWICE_OVER_ROOT_PI), u, u, value=-1).exp_()
-    return Parts(u.erf_(), bell, spread)
-
-
-def twice_expected_relu(found: Moments, made: Parts) -> Tensor:
+def twice_expected_relu(found: Moments) -> tuple[Tensor, Parts]:
     """2 E max(0, z) of each window and component, (n, K, O, h, w)."""
-    twice = torch.addcmul(found.mean, found.mean, made.erf)
-    return twice.addcmul_(found.spread, made.bell, value=0.5)
+    least = found.spread.clamp_min(_LEAST)
+    u = found.mean / least  # so large, where a window is certain, that the answer is max(0, m)
+    bell = torch.addcmul(u.new_tensor(_LOG_TWICE_OVER_ROOT_PI), u, u, value=-1).exp_()
+    erf = u.erf_()
+    twice = torch.addcmul(found.mean, found.mean, erf).addcmul_(found.spread, bell, value=0.5)
+    return twice, Parts(erf, bell, found.spread, least)
 
 
 def mix(values: Tensor, weights: Tensor) -> Tensor:
@@ -134,40 +151,41 @@ def mix(values: Tensor, weights: Tensor) -> Tensor:
     return total
 
 
-def answer(pixels: Pixels, weights: Tensor, conv: Conv) -> Tensor:
-    """Expected ReLU of each window, (n, O, h, w)."""
-    found = moments(pixels, conv)
-    return mix(twice_expected_relu(found, parts(found)), weights / 2)
+def answer(pixels: Pixels, weights: Tensor, conv: Conv) -> tuple[Tensor, Parts]:
+    """Expected ReLU of each window, (n, O, h, w), and what the way back can use."""
+    twice, parts = twice_expected_relu(moments(pixels, conv))
+    return mix(twice, weights / 2), parts
 
 
 class Gradients(NamedTuple):
-    """Of a patch: in kernel, bias and, if asked for, in mixture weights and pixels."""
+    """Of a patch: in kernel, bias and, if asked for, in its pixels."""
 
     kernel: Tensor
     bias: Tensor
-    weights: Tensor
     pixels: Pixels
 
 
-def gradients(grad: Tensor, pixels: Pixels, weights: Tensor, conv: Conv, inputs: bool) -> Gradients:
+def gradients(
+    grad: Tensor, pixels: Pixels, weights: Tensor, slopes: Slopes, conv: Conv, inputs: bool
+) -> Gradients:
     """The way back of :func:`answer` for a gradient (n, O, h, w)."""
-    found = moments(pixels, conv)
-    erf, bell, spread = made = parts(found)
-    for_weights = weights.new_empty(0)
-    if inputs:
-        both = twice_expected_relu(found, made).mul_(grad[:, None])
-        for_weights = both.sum((2, 3, 4)).div_(2)
     half = grad[:, None] * (weights / 2)[:, :, None, None, None]
-    # A certain window, t = 0, is max(0, m): no gradient in its variance, not an infinite one.
-    for_variance = bell.mul_(half).div_(spread).mul_(found.spread.sign_())
-    for_mean = torch.addcmul(half, half, erf)
-    for_factors = found.factors.mul_(for_variance[:, :, None])
+    for_mean = torch.addcmul(half, half, slopes.mean)
+    for_variance = half.mul_(slopes.variance)
+    # dv = 2 r dr for the answer r to a factor, and half of the slope in v belongs to noise
+    for_factors = conv(pixels.factors, conv.kernel).mul_(for_variance[:, :, None])
     squared = conv.kernel.square() / 2
     mean, kernel = conv.back(for_mean, pixels.filled, conv.kernel, inputs)
     factors, by_factors = conv.back(for_factors, pixels.factors, conv.kernel, inputs)
     noise, by_noise = conv.back(for_variance, pixels.noise, squared, inputs)
     kernel.add_(by_factors).addcmul_(by_noise, conv.kernel)
-    return Gradients(kernel, for_mean.sum((0, 1, 3, 4)), for_weights, Pixels(mean, factors, noise))
+    return Gradients(kernel, for_mean.sum((0, 1, 3, 4)), Pixels(mean, factors, noise))
+
+
+def for_weights(grad: Tensor, pixels: Pixels, conv: Conv) -> Tensor:
+    """Gradient of :func:`answer` in the weights of the mixture, (n, K)."""
+    twice, _ = twice_expected_relu(moments(pixels, conv))
+    return twice.mul_(grad[:, None]).sum((2, 3, 4)).div_(2)
 
 
 def flat(maps: Tensor) -> Tensor:

@@ -93,7 +93,7 @@ class Patch:
         """The boxes (..., height, width) in maps (n, ..., H', W') of pictures from ``start``."""
         size, strides = (*maps.shape[1:-2], *self.size), maps.stride()[1:]
         steps = (maps.stride(0), *maps.stride()[-2:])
-        first = maps.storage_offset()
+        first, many = maps.storage_offset(), len(maps)
         return [
             # One call; indexing would be three, and there are many boxes.
             maps.as_strided(
@@ -102,7 +102,7 @@ class Patch:
             for number, (top, left) in zip(
                 (n - start for n in self.numbers), self.corners, strict=True
             )
-            if 0 <= number < len(maps)
+            if 0 <= number < many
         ]
 
 

@@ -27,7 +27,7 @@ from nanwise.nn.holes.moments import (
 )
 
 #: Numbers that the maps of a patch may hold: enough to make the cost of a call small.
-_BUDGET = 6_000_000
+_BUDGET = 12_000_000
 
 
 class Scene(NamedTuple):

@@ -88,6 +88,20 @@ def test_hidden_cells_are_not_seen_and_count() -> None:
     torch.testing.assert_close(net.errors.square, expected)
 
 
+@pytest.mark.parametrize("repeat", [0.3, 1.0])
+def test_cells_that_the_generator_sees_count_less(repeat: float) -> None:
+    net = GAINNet(NUMBERS, (4,), hide=0.5, alpha=1.0, repeat=repeat).double()
+    x, m, b = batch()
+    shown = m & (torch.rand(m.shape) < 0.5)
+    given = net.generate(x, shown, torch.zeros_like(x))
+    judged = net.judge(net.complete(x, shown, given), shown, b)
+    weight = np.where(shown, repeat, 1.0) * m.numpy()
+    squares = (x - given).detach().numpy() ** 2
+    adversarial = -(~shown * judged.log()).mean()
+    found = net.generator_loss(judged, x, given, shown, m) - adversarial
+    np.testing.assert_allclose(found.item(), np.average(squares, weights=weight), rtol=1e-6)
+
+
 def test_a_fill_keeps_what_is_observed_and_draws_differ() -> None:
     net = GAINNet(MIXED, (8,), hide=0.5, bounded=False).double()
     x = torch.rand(5, 8, dtype=torch.float64)

@@ -49,6 +49,10 @@ class GAINImputer(NetImputer):
         Share of the cells of which the discriminator is told what they are.
     hide : float, default=0.2
         Share of the observed cells hidden from the generator in each step; 0 as published.
+    repeat : float, default=0.3
+        Weight of the squared error of cells that the generator sees, relative to those hidden from
+        it. Above 0 it keeps the network from fitting single rows of small tables; more costs
+        accuracy on large ones.
     noise : float, default=0.01
         What the generator sees in a gap is uniform between 0 and this.
     scale : {"standard", "minmax"}, default="standard"
@@ -100,6 +104,7 @@ class GAINImputer(NetImputer):
         hint: str = "code",
         hint_rate: float = 0.9,
         hide: float = 0.2,
+        repeat: float = 0.3,
         noise: float = 0.01,
         scale: str = "standard",
         iterations: int = 500,
@@ -113,6 +118,7 @@ class GAINImputer(NetImputer):
         self.hint = hint
         self.hint_rate = hint_rate
         self.hide = hide
+        self.repeat = repeat
         self.noise = noise
         self.scale = scale
         self.iterations = iterations
@@ -126,6 +132,7 @@ class GAINImputer(NetImputer):
         number("alpha", self.alpha, least=0.0)
         number("hint_rate", self.hint_rate, least=0.0, below=1.0 + 1e-9)
         number("hide", self.hide, least=0.0, below=1.0)
+        number("repeat", self.repeat, above=0.0)
         number("noise", self.noise, least=0.0)
         one_of("hint", self.hint, ("code", "paper"))
         one_of("scale", self.scale, ("standard", "minmax"))
@@ -155,5 +162,6 @@ class GAINImputer(NetImputer):
             hint_rate=self.hint_rate,
             noise=self.noise,
             hide=self.hide,
+            repeat=self.repeat,
             bounded=self.scale == "minmax",
         )

@@ -26,7 +26,8 @@ class GAINNet(nn.Module):
     sees it with h and gives per attribute the probability d that it was observed.
 
     - discriminator: ``-mean[m log d + (1 - m) log(1 - d)]``
-    - generator: ``-mean[(1 - m) log d] + alpha mean[(m (x - g))²] / mean[m]``
+    - generator: ``-mean[(1 - m) log d] + alpha mean[w (x - g)²] / mean[w]`` with w = m, or, of
+      observed cells that were hidden from the generator, w = 1 and ``repeat`` of those it saw
 
     Parameters
     ----------
@@ -48,6 +49,9 @@ class GAINNet(nn.Module):
         Share of the observed attributes that are hidden from the generator in every step, and that
         count as missing but for the squared error, which takes all that were observed. 0 as
         published: the generator then sees every value that it is asked to repeat.
+    repeat : float
+        Weight of the squared error where the generator sees the value, relative to where it does
+        not. Without ``hide`` it says nothing.
     bounded : bool
         Whether numbers are scaled to [0, 1].
     """
@@ -62,12 +66,13 @@ class GAINNet(nn.Module):
         hint_rate: float = 0.9,
         noise: float = 0.01,
         hide: float = 0.0,
+        repeat: float = 1.0,
         bounded: bool = True,
     ) -> None:
         super().__init__()
         self.alpha, self.hint, self.hint_rate = alpha, hint, hint_rate
-        self.noise, self.hide = noise, hide
-        self.settings = (alpha, hint, hint_rate, noise, hide, bounded)
+        self.noise, self.hide, self.repeat = noise, hide, repeat
+        self.settings = (alpha, hint, hint_rate, noise, hide, repeat, bounded)
         self.outputs = Outputs(parts, bounded)
         n_features, n_attributes = self.outputs.n_features, self.outputs.n_attributes
         n_in = n_features + n_attributes
@@ -123,8 +128,9 @@ class GAINNet(nn.Module):
         """How well the discriminator sees through it, and the error where the truth is known."""
         m = shown.to(judged.dtype)
         seen_through = -((1 - m) * (judged + EPS).log()).mean()
-        known = self.outputs.spread(observed).to(features.dtype)
-        error = ((known * (features - given)) ** 2).mean() / known.mean().clamp(min=EPS)
+        weight = (observed & ~shown).to(features.dtype) + self.repeat * m
+        weight = self.outputs.spread(weight)
+        error = (weight * (features - given) ** 2).mean() / weight.mean().clamp(min=EPS)
         return seen_through + self.alpha * error
 
     def generate(self, features: Tensor, shown: Tensor, z: Tensor) -> Tensor:

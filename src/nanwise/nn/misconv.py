@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nanwise.completion.mfa import MFA
 from nanwise.missing import Observed
 from nanwise.nn import functional
+from nanwise.nn.windows import ZeroPaddedConv2d
 
 
-class MisConv2d(nn.Conv2d):
+class MisConv2d(ZeroPaddedConv2d):
     r"""Expected answer of ``nn.Conv2d`` and ReLU to pictures with holes of a known density.
 
     Instead of one guess, a hole holds a mixture of factor analysers
@@ -48,6 +46,9 @@ class MisConv2d(nn.Conv2d):
 
     Examples
     --------
+    >>> import torch
+    >>> from nanwise.completion import MFA
+    >>> from nanwise.nn import MisConv2d
     >>> x = torch.rand(4, 1, 28, 28)
     >>> x[:, :, 7:21, 7:21] = torch.nan
     >>> density = MFA(
@@ -60,32 +61,6 @@ class MisConv2d(nn.Conv2d):
     >>> MisConv2d(1, 32, 3, padding=1)(x, density).shape
     torch.Size([4, 32, 28, 28])
     """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        padding: int | tuple[int, int] | str = 0,
-        dilation: int | tuple[int, int] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            device=device,
-            dtype=dtype,
-        )
 
     def forward(  # type: ignore[override]
         self, x: Tensor | Observed, density: MFA, observed: Tensor | None = None
@@ -112,9 +87,6 @@ class MisConv2d(nn.Conv2d):
             density,
             self.weight,
             self.bias,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.groups,
+            *self.windows(),
             observed,
         )

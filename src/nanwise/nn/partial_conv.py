@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nanwise.missing import Observed
 from nanwise.nn import functional
+from nanwise.nn.windows import ZeroPaddedConv2d
 
 
-class PartialConv2d(nn.Conv2d):
+class PartialConv2d(ZeroPaddedConv2d):
     r"""``nn.Conv2d`` over the values of each window; holes shrink from layer to layer.
 
     With the n values of a window of size s (pixels times channels of the group):
@@ -37,41 +35,12 @@ class PartialConv2d(nn.Conv2d):
     convolutions. ECCV.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        padding: int | tuple[int, int] | str = 0,
-        dilation: int | tuple[int, int] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        device: Any = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            device=device,
-            dtype=dtype,
-        )
-
     def forward(self, x: Tensor | Observed, observed: Tensor | None = None) -> Observed:  # type: ignore[override]
         """Values and marks (N, out_channels, H', W')."""
         return functional.partial_conv2d(
             x,
             self.weight,
             self.bias,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.groups,
+            *self.windows(),
             observed,
         )

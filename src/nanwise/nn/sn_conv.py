@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nanwise.missing import Observed
 from nanwise.nn import functional
 from nanwise.nn.sparsity_norm import SparsityNorm
-from nanwise.nn.windows import split_pictures, window_counts
+from nanwise.nn.windows import ZeroPaddedConv2d, split_pictures, window_counts
 
 
-class SNConv2d(nn.Conv2d):
+class SNConv2d(ZeroPaddedConv2d):
     r"""``nn.Conv2d`` whose windows are scaled by :math:`(K / \max(n, 1))^{power}`.
 
     ``n`` is the number of values that a window holds. Pixels in a hole do not count, nor does zero
@@ -97,9 +97,7 @@ class SNConv2d(nn.Conv2d):
         Self
         """
         _, present = split_pictures(x, self.weight, self.groups, observed)
-        number = window_counts(
-            present, self.weight, self.stride, self.padding, self.dilation, self.groups
-        )
+        number = window_counts(present, self.weight, *self.windows())
         self.norm.fit_counts(number, weight)
         return self
 
@@ -109,10 +107,7 @@ class SNConv2d(nn.Conv2d):
             x,
             self.weight,
             self.bias,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.groups,
+            *self.windows(),
             observed,
             K=self.norm.known(),
             power=self.norm.power,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nanwise.missing import Observed
@@ -13,6 +15,40 @@ from nanwise.nn.gaps import split
 Pair = int | tuple[int, ...]
 #: Padding as ``conv2d`` takes it: numbers, "same" or "valid".
 Padding = int | tuple[int, ...] | str
+
+
+class ZeroPaddedConv2d(nn.Conv2d):
+    """``nn.Conv2d`` without other paddings than zeros, for layers that see holes."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] | str = 0,
+        dilation: int | tuple[int, int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            device=device,
+            dtype=dtype,
+        )
+
+    def windows(self) -> tuple[Pair, Padding, Pair, int]:
+        """How the windows lie, in the order in which ``conv2d`` takes it."""
+        return self.stride, self.padding, self.dilation, self.groups
 
 
 def split_pictures(

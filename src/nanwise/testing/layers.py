@@ -53,8 +53,8 @@ class LayerCase:
     nan_is_gap: bool = True
     minds_gaps: bool = True
     rows: bool = False
-    shape: tuple[int, ...] = (5,)
     width: ClassVar[int] = 5
+    shape: tuple[int, ...] = (width,)
 
 
 class LayerContract:

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 ENTRY_POINT_GROUP = "nanwise.methods"
 KINDS = ("treatment", "predictor", "imputer", "recommender", "generator")
+#: inputs whose methods have names of their own: there is a ``zero`` for rows and one for pictures
+PICTURES = "image"
 
 _METHODS: dict[str, Method] = {}
 _loaded = False
@@ -75,6 +77,11 @@ class Method:
     sparse: bool = False
     fills: bool = False
 
+    @property
+    def key(self) -> str:
+        """Its name, unlike that of any other method: ``"zero"``, for pictures ``"image/zero"``."""
+        return f"{PICTURES}/{self.name}" if self.inputs == PICTURES else self.name
+
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
@@ -90,41 +97,53 @@ def method(name: str, *, kind: str, summary: str, **facts: Any) -> Callable[[Mad
 
 
 def add(new: Method) -> None:
-    """Register one method; a second one of the same name is refused."""
+    """Register one method; a second one of the same name (for the same inputs) is refused."""
     if new.kind not in KINDS:
         raise ValueError(f"kind of method {new.name!r} must be one of {KINDS}, got {new.kind!r}")
-    old = _METHODS.get(new.name)
+    old = _METHODS.get(new.key)
     if old is not None and old.make.__module__ != new.make.__module__:
         raise ValueError(
-            f"two methods are called {new.name!r}: one in {old.make.__module__}, "
+            f"two methods are called {new.key!r}: one in {old.make.__module__}, "
             f"one in {new.make.__module__}"
         )
-    _METHODS[new.name] = new
+    _METHODS[new.key] = new
 
 
 def known(
     kind: str | None = None, inputs: str | None = None, task: str | None = None
 ) -> list[Method]:
-    """Registered methods, by name, filtered by kind, inputs and task."""
-    _load()
-    found = (_METHODS[name] for name in sorted(_METHODS))
+    """Registered methods, by name, filtered by kind, inputs and task.
+
+    Without ``inputs`` these are all that take rows, of whatever sort; methods for pictures are a
+    world of their own, to be asked for by ``inputs="image"``.
+    """
     return [
         m
-        for m in found
+        for m in everything()
         if kind in (None, m.kind)
-        and inputs in (None, m.inputs)
+        and (inputs == m.inputs or (inputs is None and m.inputs != PICTURES))
         and (task is None or task in m.tasks)
     ]
 
 
-def find(name: str, kind: str | None = None) -> Method:
-    """The method of that name, or a ValueError that suggests the nearest names."""
+def everything() -> list[Method]:
+    """All registered methods by name, those for pictures last."""
     _load()
-    names = [m.name for m in known(kind)]
-    if name in names:
-        return _METHODS[name]
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(names)}"
+    return sorted(_METHODS.values(), key=lambda m: (m.inputs == PICTURES, m.name))
+
+
+def find(name: str, kind: str | None = None, inputs: str | None = None) -> Method:
+    """The method of that name, or a ValueError that suggests the nearest names.
+
+    ``inputs`` as in :func:`known`; a full key such as ``"image/zero"`` also tells the inputs.
+    """
+    if inputs is None and name.startswith(f"{PICTURES}/"):
+        name, inputs = name.removeprefix(f"{PICTURES}/"), PICTURES
+    found = {m.name: m for m in known(kind, inputs)}
+    if name in found:
+        return found[name]
+    near = difflib.get_close_matches(name, found, n=3)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(found)}"
     raise ValueError(f"no {kind or 'method'} is called {name!r}; {hint}")
 
 

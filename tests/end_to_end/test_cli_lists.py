@@ -11,7 +11,7 @@ import nanwise
 from nanwise.cli.ampute import MECHANISMS
 from nanwise.cli.app import app
 from nanwise.data import ampute
-from nanwise.registry import known
+from nanwise.registry import everything
 
 
 def run(*args):
@@ -21,13 +21,13 @@ def run(*args):
 def test_methods_are_listed():
     result = run("methods")
     assert result.exit_code == 0, result.output
-    for method in known():
+    for method in everything():
         assert method.name in result.stdout
 
 
 def test_methods_as_json_are_the_registry():
     listed = json.loads(run("methods", "--json").stdout)
-    assert [m["name"] for m in listed] == [m.name for m in known()]
+    assert [m["name"] for m in listed] == [m.name for m in everything()]
     one = json.loads(run("methods", "--json", "sparsity_norm").stdout)
     assert one == next(m for m in listed if m["name"] == "sparsity_norm")
 

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 def command(name: str | None, as_json: bool) -> None:
     """List the methods, or tell all about the one called NAME."""
     from nanwise.cli import show
-    from nanwise.registry import find, known
+    from nanwise.registry import everything, find
 
-    found = [find(name)] if name else known()
+    found = everything()
+    if name:
+        # one name may stand for two methods, one for rows and one for pictures
+        found = [m for m in found if name in (m.name, m.key)] or [find(name)]
     if as_json:
         show.as_json(facts(found[0]) if name else [facts(m) for m in found])
     elif name:
-        _describe(found[0])
+        for one in found:
+            _describe(one)
     else:
         heads = ("name", "role", "kind", "inputs", "summary")
         show.table(heads, ((m.name, m.role, m.kind, m.inputs, m.summary) for m in found))

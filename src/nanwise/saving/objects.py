@@ -129,7 +129,7 @@ def _registry() -> Any:
 
 
 def _registered_name(cls: type) -> str | None:
-    return next((m.name for m in _registry().known() if m.make is cls), None)
+    return next((m.key for m in _registry().everything() if m.make is cls), None)
 
 
 def _read_object(reader: Reader, plain: dict[str, Any], depth: int) -> Any:
@@ -144,7 +144,7 @@ def _read_object(reader: Reader, plain: dict[str, Any], depth: int) -> Any:
 
 def _read_method(reader: Reader, plain: dict[str, Any], depth: int) -> Any:
     name = plain["$method"]
-    made = next((m.make for m in _registry().known() if m.name == name), None)
+    made = next((m.make for m in _registry().everything() if m.key == name), None)
     if not isinstance(made, type):
         raise ModelFileError(
             f"the model file asks for the method {name!r}, which is not registered here; "

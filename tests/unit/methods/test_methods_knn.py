@@ -78,3 +78,36 @@ def test_few_values_give_the_answer_of_the_full_search(k, monkeypatch):
     for row, there in zip(values, observed, strict=True):
         expected = full_way.estimate(row, there, k)
         np.testing.assert_allclose(sparse_way.estimate(row, there, k), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sort", ["measured", "whole numbers", "two levels"])
+@pytest.mark.parametrize("k", [1, 5, 2.5])
+@pytest.mark.parametrize("gaps", [0.2, 0.6])
+def test_many_rows_at_once_get_the_answer_of_one_to_the_last_bit(sort, k, gaps):
+    rng = np.random.default_rng(0)
+    x = {
+        "measured": rng.normal(size=(400, 5)),
+        "whole numbers": rng.integers(0, 9, (400, 5)) / 3.7,
+        "two levels": rng.integers(0, 2, (400, 5)) * 1.1,
+    }[sort]
+    observed = rng.random(x.shape) > gaps
+    values, weight = np.where(observed, x, 0.0), rng.random(400) + 0.3
+    donors = Donors(values[:300], observed[:300], weight[:300])
+    together = donors.estimate_all(values, observed, k)
+    for row in range(400):
+        alone = donors.estimate(values[row], observed[row], k)
+        np.testing.assert_array_equal(together[row, ~observed[row]], alone)
+
+
+def test_rounding_of_rough_distances_is_bounded():
+    rng = np.random.default_rng(0)
+    observed = rng.random((200, 6)) > 0.3
+    values = np.where(observed, 1e6 + rng.normal(size=observed.shape), 0.0)
+    donors = Donors(values, observed, np.ones(200))
+    rough, bound = donors._rough_distances(values, observed)
+    exact = np.array([donors.distances(*row) for row in zip(values, observed, strict=True)])
+    common = np.isfinite(exact)
+    assert (np.isfinite(rough) == common).all()
+    error = np.where(common, np.abs(np.where(common, rough, 0) - np.where(common, exact, 0)), 0)
+    assert (error <= bound[:, None]).all()
+    assert error.max() > 0

@@ -76,11 +76,9 @@ class KNN(Treatment):
         """Fill the gaps."""
         donors = Donors(self.donors_, self.donors_observed_, self.donors_weight_)
         filled = np.where(observed, values, self.fill_.astype(values.dtype))
-        for row in np.flatnonzero(~observed.all(axis=1)):
-            gaps = np.flatnonzero(~observed[row])
-            lent = donors.estimate(values[row], observed[row], self.k)
-            found = ~np.isnan(lent)
-            filled[row, gaps[found]] = lent[found]
+        rows = np.flatnonzero(~observed.all(axis=1))
+        lent = donors.estimate_all(values[rows], observed[rows], self.k)
+        filled[rows] = np.where(np.isnan(lent), filled[rows], lent)
         return filled, np.ones_like(observed)
 
     def layer(self, n_features: int) -> nn.Module:

@@ -38,6 +38,7 @@ class Outputs(nn.Module):
         self.kinds = tuple(part.kind for part in parts)
         self.widths = tuple(int(part.width) for part in parts)
         self.n_features, self.n_attributes = sum(self.widths), len(self.widths)
+        self.plain = all(width == 1 for width in self.widths)
         widths = torch.tensor(self.widths, dtype=torch.long)
         attribute = torch.repeat_interleave(torch.arange(len(self.widths)), widths)
         number = torch.tensor([kind not in LEVELS for kind in self.kinds])[attribute]
@@ -46,6 +47,8 @@ class Outputs(nn.Module):
 
     def forward(self, raw: Tensor) -> Tensor:
         """Features (…, F); of an ordinal attribute the probabilities to reach each level."""
+        if not self.bounded and not any(kind in LEVELS for kind in self.kinds):
+            return raw
         squeezed = raw.sigmoid()
         out = squeezed if self.bounded else torch.where(self.number, raw, squeezed)
         if "categorical" not in self.kinds:
@@ -58,7 +61,7 @@ class Outputs(nn.Module):
 
     def spread(self, observed: Tensor) -> Tensor:
         """Per feature (…, F) what is given per attribute (…, A)."""
-        return observed[..., self.attribute]
+        return observed if self.plain else observed[..., self.attribute]
 
     def sample_levels(self, features: Tensor, generator: torch.Generator | None) -> Tensor:
         """Levels drawn as 0 and 1 from their probabilities; numbers stay."""

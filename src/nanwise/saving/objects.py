@@ -18,6 +18,7 @@ ALLOWED: dict[str, str] = {
     "Plan": "nanwise.train.plan:Plan",
     "NanClassifier": "nanwise.estimators.supervised:NanClassifier",
     "NanRegressor": "nanwise.estimators.supervised:NanRegressor",
+    "NanImageClassifier": "nanwise.estimators.image.classifier:NanImageClassifier",
     "NeuMissClassifier": "nanwise.estimators.neumiss:NeuMissClassifier",
     "NeuMissRegressor": "nanwise.estimators.neumiss:NeuMissRegressor",
     "EMRegressor": "nanwise.estimators.gaussian:EMRegressor",

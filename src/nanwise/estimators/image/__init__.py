@@ -1,0 +1,1 @@
+"""Estimators over pictures (N, C, H, W) with holes."""

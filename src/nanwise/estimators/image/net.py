@@ -1,0 +1,120 @@
+"""What estimators that train a network on pictures share: batches, training and state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from nanwise.train.plan import Plan
+
+
+class PictureNet:
+    """Mixin of estimators over pictures that train a network; not used by itself.
+
+    A subclass has ``plan``, ``device`` and ``verbose`` among its parameters and says what the
+    network is (``_network(shape)``), a :class:`nanwise.train.loop.Trainable` over batches
+    ``(values, observed)``, both (N, C, H, W), with 0 in holes.
+    """
+
+    plan: Any
+    device: Any
+    verbose: Any
+    shape_: tuple[int, ...]
+
+    def _network(self, shape: tuple[int, ...]) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no network")
+
+    def _default_plan(self) -> Plan:
+        """What ``plan=None`` stands for."""
+        return Plan()
+
+    def _plan(self) -> Plan:
+        plan = self._default_plan() if self.plan is None else self.plan
+        return clone(plan).set_params(progress=True) if self.verbose else plan
+
+    def _check_settings(self) -> None:
+        if not (self.plan is None or isinstance(self.plan, Plan)):
+            raise TypeError(f"plan must be a Plan, as in Plan(epochs=20), got {self.plan!r}")
+        self._plan().validate()
+
+    def set_params(self, **params: Any) -> Any:
+        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
+        nested = any(key.startswith("plan__") for key in params)
+        if nested and params.get("plan", self.plan) is None:
+            params["plan"] = self._default_plan()
+        return super().set_params(**params)  # type: ignore[misc]
+
+    def _build(self) -> Any:
+        net = self._network(self.shape_)
+        return net.double() if self._plan().precision == "float64" else net
+
+    def _learn(self, values: np.ndarray, observed: np.ndarray, seed: int) -> None:
+        import torch
+
+        from nanwise.train.loop import train
+
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            self.net_ = self._build()
+        source, validation = self._sources(values, observed, seed)
+        self.history_ = train(
+            self.net_,
+            source,
+            self._plan(),
+            seed=seed,
+            validation=validation,
+            device=self.device,
+        )
+        self.net_.float()
+        self.n_iter_ = len(self.history_)
+
+    def _sources(self, values: np.ndarray, observed: np.ndarray, seed: int) -> tuple[Any, Any]:
+        """What to train on and what to validate on (None: nothing); too few are not split."""
+        n, plan = len(values), self._plan()
+        n_held = round(n * (plan.validation or 0.0))
+        if n_held < 1 or n - n_held < 2:
+            return PictureBatches(values, observed, plan.precision), None
+        order = np.random.default_rng(seed).permutation(n)
+        kept, held = (
+            PictureBatches(values[rows], observed[rows], plan.precision)
+            for rows in (np.sort(order[n_held:]), order[:n_held])
+        )
+        return kept, held
+
+    def __nanwise_state__(self) -> dict[str, Any]:
+        # An unfitted one may be a parameter of a fitted estimator.
+        fitted = hasattr(self, "net_")
+        learnt = {k: v for k, v in vars(self).items() if k.endswith("_") and k != "net_"}
+        return {
+            "params": self.get_params(deep=False) | {"device": None},  # type: ignore[attr-defined]
+            "learnt": learnt,
+            "weights": dict(self.net_.state_dict()) if fitted else None,
+        }
+
+    @classmethod
+    def __from_nanwise_state__(cls, state: dict[str, Any]) -> Any:
+        made = cls(**state["params"])
+        for name, value in state["learnt"].items():
+            setattr(made, name, value)
+        if state["weights"] is not None:
+            made.net_ = made._network(made.shape_).eval()
+            made.net_.load_state_dict(state["weights"])
+        return made
+
+
+class PictureBatches:
+    """Batches ``(values, observed)`` from arrays in memory."""
+
+    def __init__(self, values: np.ndarray, observed: np.ndarray, precision: str) -> None:
+        import torch
+
+        self.values = torch.as_tensor(values, dtype=getattr(torch, precision))
+        self.observed = torch.as_tensor(observed)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> tuple[Any, Any]:
+        return self.values.index_select(0, index), self.observed.index_select(0, index)

@@ -1,0 +1,1 @@
+"""Methods for pictures with holes, one file each."""

@@ -1,0 +1,148 @@
+"""DMFA: a network that predicts a mixture of factor analysers for the hole of a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nanwise.estimators.image.imputer import ImageImputer
+from nanwise.estimators.image.net import PictureNet
+from nanwise.registry import method
+from nanwise.train.checks import number, one_of, whole
+from nanwise.train.plan import Plan
+
+if TYPE_CHECKING:
+    from nanwise.completion import MFA
+    from nanwise.missing import Observed
+
+
+@method(
+    "dmfa",
+    kind="imputer",
+    inputs="image",
+    summary="A network predicts a mixture of factor analysers for the hole of each picture.",
+    paper="Przewięźlikowski, Śmieja, Struski: Estimating conditional density of missing values "
+    "using deep Gaussian mixture model, ICONIP 2020",
+    when="Holes of any shape in pictures of one size; some thousand pictures to learn from. What "
+    "MisConv takes as the density of a hole.",
+    space={"factors": [2, 4, 8], "components": [1, 2], "width": [16, 32, 64]},
+    tiny={"factors": 2, "width": 8, "plan": Plan(epochs=2, batch=16)},
+)
+class DMFAImputer(PictureNet, ImageImputer):
+    """Fill holes of pictures from a density that a network predicts for each of them.
+
+    Given the picture and where it is observed, the network says for every pixel a mean, a variance
+    and its share in a few factors that move the pixels of a hole together: a mixture of factor
+    analysers. It learns from incomplete pictures by hiding a further region of each and raising the
+    log density of what was observed there.
+
+    Parameters
+    ----------
+    components : int, default=1
+        Number of factor analysers in the mixture.
+    factors : int, default=4
+        Factors of each.
+    net : {"skip", "linear", "conv"}, default="skip"
+        ``skip``: our own, small and quick; ``linear``: as published for MNIST; ``conv``: as
+        published for SVHN and CIFAR-10.
+    width : int, default=32
+        Channels of the first layers of ``skip`` and ``conv``.
+    hide : {"square", "pixels", "others"}, default="square"
+        What is hidden while learning: a square, single pixels, or the hole of another picture.
+    hide_size : float, default=0.5
+        Side of the square as a share of the picture's, or share of the pixels.
+    amplitude : float, default=0.5
+        Entries of the factors are between plus and minus half of it (0.5 and 0.2 as published).
+    floor : float, default=1e-5
+        Least variance of a pixel.
+    mse : float, default=1.0
+        Weight of the squared error of the mean in the first epochs.
+    mse_share : float, default=0.1
+        For which share of the epochs it counts.
+    plan : Plan or None
+        How to train. None stands for ``Plan(epochs=20, batch=64, lr=2e-3, weight_decay=0.01,
+        schedule="onecycle", clip=500)``.
+    device : {None, "cpu", "cuda", "cuda:<n>", "auto"}
+    verbose : bool, default=False
+        Whether to show a progress bar.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    shape_ : tuple
+        (C, H, W) of a picture.
+    net_ : DMFANet
+        Trained: ``net_(values, observed)`` is the density, with gradients.
+    history_ : list of dict
+        Losses of the epochs.
+    n_iter_ : int
+        Number of epochs.
+    """
+
+    def __init__(
+        self,
+        components: int = 1,
+        factors: int = 4,
+        net: str = "skip",
+        width: int = 32,
+        hide: str = "square",
+        hide_size: float = 0.5,
+        amplitude: float = 0.5,
+        floor: float = 1e-5,
+        mse: float = 1.0,
+        mse_share: float = 0.1,
+        plan: Plan | None = None,
+        device: Any = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.components = components
+        self.factors = factors
+        self.net = net
+        self.width = width
+        self.hide = hide
+        self.hide_size = hide_size
+        self.amplitude = amplitude
+        self.floor = floor
+        self.mse = mse
+        self.mse_share = mse_share
+        self.plan = plan
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        for name in ("components", "factors", "width"):
+            whole(name, getattr(self, name))
+        one_of("net", self.net, ("skip", "linear", "conv"))
+        one_of("hide", self.hide, ("square", "pixels", "others"))
+        number("hide_size", self.hide_size, above=0.0, below=1.0)
+        number("amplitude", self.amplitude, above=0.0)
+        number("floor", self.floor, above=0.0)
+        number("mse", self.mse, least=0.0)
+        number("mse_share", self.mse_share, least=0.0)
+        super()._check_settings()
+
+    def _default_plan(self) -> Plan:
+        return Plan(
+            epochs=20, batch=64, lr=2e-3, weight_decay=0.01, schedule="onecycle", clip=500.0
+        )
+
+    def _network(self, shape: tuple[int, ...]) -> Any:
+        from nanwise.nets.image.dmfa import DMFANet
+
+        return DMFANet(
+            shape,
+            self.components,
+            self.factors,
+            self.net,
+            self.width,
+            amplitude=self.amplitude,
+            floor=self.floor,
+            hide=self.hide,
+            hide_size=self.hide_size,
+            mse=self.mse,
+            mse_share=self.mse_share,
+        )
+
+    def _density(self, data: Observed) -> MFA:
+        return self.net_(data.values, data.observed)

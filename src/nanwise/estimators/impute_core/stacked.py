@@ -4,7 +4,8 @@ Moments come from EM. Forests learn what the expectation leaves over, from rows 
 filled without the help of the attribute in question
 (:mod:`nanwise.estimators.impute_core.leave_out`), so that they meet in training what they will meet
 in use. The answer is a weighted sum of both and of the mean; the weights, not negative, predict
-best what the forest's trees have not seen.
+best what the forest's trees have not seen. Before all that the expectation is shifted by what the
+gaps of the row say (:mod:`nanwise.estimators.impute_core.gap_shift`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from nanwise.estimators.impute_core.blocks import LEVELLED, Blocks
 from nanwise.estimators.impute_core.forest import Forest, grow, keep, predict
+from nanwise.estimators.impute_core.gap_shift import Shift, learn_shift
 from nanwise.estimators.impute_core.leave_out import Left, conditional, leave_out, without
 from nanwise.gaussian.em import fit_rows
 
@@ -41,10 +43,13 @@ class Model(NamedTuple):
         Of 1, of the Gaussian expectation and of the forest's correction.
     forest : tuple of ndarray
         A :class:`Forest` over the other features and the expectation.
+    shift : tuple of ndarray
+        A :class:`Shift` of the expectation by gaps of the other attributes.
     """
 
     weights: np.ndarray
     forest: tuple[np.ndarray, ...]
+    shift: tuple[np.ndarray, ...]
 
 
 class Learnt(NamedTuple):
@@ -82,7 +87,8 @@ def fill(blocks: Blocks, learnt: Learnt, features: np.ndarray, observed: np.ndar
     for a, model in enumerate(learnt.models):
         rows, own = np.flatnonzero(~observed[:, a]), blocks.place(a)
         if len(rows):
-            guess = filled[rows, own]
+            moved = filled[rows, own] + Shift(*model.shift)(_gaps(observed[rows], a))
+            guess = blocks.clip(a, moved)
             answer = _answer(model, blocks.others(filled[rows], a), guess)
             out[rows, own] = blocks.clip(a, answer)
     return out
@@ -114,8 +120,12 @@ def _model(
     rows = np.flatnonzero(observed[:, a])
     inputs, guess = without(left, blocks, a, rows)
     guess, y = blocks.clip(a, guess), features[rows, blocks.place(a)]
+    gaps = _gaps(observed[rows], a)
     if len(rows) < 2:
-        return Model(np.outer([0.0, 1.0, 0.0], np.ones(guess.shape[1])), ())
+        still = Shift(np.zeros(gaps.shape[1]), np.zeros((gaps.shape[1], guess.shape[1])))
+        return Model(np.outer([0.0, 1.0, 0.0], np.ones(guess.shape[1])), (), tuple(still))
+    shift = learn_shift(gaps, y - guess)
+    guess = blocks.clip(a, guess + shift(gaps))
     grown = grow(
         np.concatenate([inputs, guess], axis=1),
         y - guess,
@@ -126,7 +136,12 @@ def _model(
     )
     each = zip(y.T, guess.T, grown.unseen.T, strict=True)
     weights = np.stack([stack(*one) for one in each], axis=1)
-    return Model(weights, tuple(keep(grown.model)) if weights[2].any() else ())
+    return Model(weights, tuple(keep(grown.model)) if weights[2].any() else (), tuple(shift))
+
+
+def _gaps(observed: np.ndarray, a: int) -> np.ndarray:
+    """Which attributes other than ``a`` lack, as numbers."""
+    return np.delete(~observed, a, axis=1).astype(np.float64)
 
 
 def _answer(model: Model, inputs: np.ndarray, guess: np.ndarray) -> np.ndarray:

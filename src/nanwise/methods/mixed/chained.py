@@ -34,7 +34,9 @@ class ChainedImputer(Imputer):
     the row (moments by expectation maximisation) and of extremely randomised trees that correct it.
     The trees learn from rows whose other gaps are filled without the help of the column, as they
     will be where it is missing; the weights are those that predict cells best that the trees have
-    not seen, so that a column which nothing predicts stays near its mean.
+    not seen, so that a column which nothing predicts stays near its mean. Which other cells of a
+    row lack moves the expectation where it helps to predict rows left out: of correlated columns
+    that hide their large values, one gap says that the other value is large.
 
     Parameters
     ----------

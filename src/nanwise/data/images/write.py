@@ -1,0 +1,156 @@
+"""Pictures back into files: holes filled, every other pixel as it was."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from nanwise.data.images.arrays import fill_npz
+from nanwise.data.images.decode import Decoded, Header, decode, read_header
+from nanwise.data.images.read import Pictures, in_channels
+from nanwise.errors import DataError, need
+
+_DEEP = "I"
+#: formats that would change pixels that are there; their pictures become PNG files
+_LOSSY = (".jpg", ".jpeg")
+#: arguments of Pillow by which a format keeps every bit
+_EXACT: dict[str, dict[str, Any]] = {".webp": {"lossless": True, "exact": True}}
+_FORMATS = {".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP"}
+
+
+def write_filled(
+    pictures: Pictures, filled: np.ndarray, folder: str | os.PathLike[str]
+) -> list[Path]:
+    """Write pictures whose holes were filled, in the size and kind of their files.
+
+    Parameters
+    ----------
+    pictures : Pictures
+        As :func:`nanwise.data.images.read_images` gave them; their files are read again.
+    filled : array of shape (N, C, H, W)
+        Values for the holes, in [0, 1]. What it has elsewhere is not looked at.
+    folder : path
+        Gets the same names as below ``pictures.root``; made if it is not there. It must not lie
+        in ``pictures.root``.
+
+    Returns
+    -------
+    list of Path
+
+    Notes
+    -----
+    Pixels that are there keep their bits. So a JPEG picture, which would not survive being written
+    again, becomes ``.png``; one with a palette gets plain colours, as the filled ones may not be in
+    it. Filled pixels become opaque. A file without a hole is copied. A picture that was turned by
+    its EXIF orientation is written upright. If pictures were resampled, what fills a hole is
+    resampled back and pixels outside the hole still keep their bits.
+
+    A file is there whole or not at all. An ``.npz`` file becomes one ``.npz`` file with the same
+    arrays in the same layout, without ``observed``.
+    """
+    if filled.shape != pictures.X.shape or not np.isfinite(filled[np.isnan(pictures.X)]).all():
+        raise DataError(
+            f"filled must be of shape {pictures.X.shape} without NaN in holes, got {filled.shape}"
+        )
+    root, target = pictures.root, Path(folder)
+    if root.is_dir() and target.resolve().is_relative_to(root.resolve()):
+        raise DataError(f"{target} lies in {root}, which is read; choose a folder outside of it")
+    if not root.is_dir():
+        return [_write_npz(pictures, filled, target)]
+    holes = np.isnan(pictures.X).any(axis=(1, 2, 3)).tolist()
+    paths = [target / name for name in _targets(pictures.names, holes)]
+    for name, values, path in zip(pictures.names, filled, paths, strict=True):
+        _write(root / name, pictures.beside.get(name), values, path)
+    return paths
+
+
+def _targets(names: Sequence[str], holes: Sequence[bool]) -> list[str]:
+    """Names to write to; lossy formats change theirs, and keep the old ending if that collides."""
+    lossy = [Path(n).suffix.lower() in _LOSSY and h for n, h in zip(names, holes, strict=True)]
+    short = [
+        str(PurePosixPath(n).with_suffix(".png")) if is_lossy else n
+        for n, is_lossy in zip(names, lossy, strict=True)
+    ]
+    taken = Counter(short)
+    return [
+        f"{n}.png" if is_lossy and taken[s] > 1 else s
+        for n, s, is_lossy in zip(names, short, lossy, strict=True)
+    ]
+
+
+def _write(source: Path, beside: Path | None, values: np.ndarray, path: Path) -> None:
+    header = read_header(source)
+    found = decode(header, beside)
+    if not found.hidden.any():
+        replace(path, lambda file: _copy(source, file))
+        return
+    ending = path.suffix.lower()
+    image = _image(header, found, values)
+    options = {"format": _FORMATS[ending], **_EXACT.get(ending, {}), **_profile(header)}
+    replace(path, lambda file: image.save(file, **options))
+
+
+def _image(header: Header, found: Decoded, values: np.ndarray) -> Any:
+    """The picture as Pillow's, in the mode of its file where that can hold it."""
+    pillow = need("PIL.Image", "images")
+    own = in_channels(_at_size(values, found.hidden.shape), len(found.values))
+    pixels = np.where(found.hidden, np.clip(own, 0, 1), found.values)
+    if header.mode.startswith(_DEEP):
+        return pillow.fromarray(np.rint(pixels[0] * 65535.0).astype(np.uint16))
+    channels = list(np.rint(pixels * 255.0).astype(np.uint8))
+    if found.alpha is not None:
+        channels.append(np.where(found.hidden, np.uint8(255), found.alpha))
+    stacked = channels[0] if len(channels) == 1 else np.stack(channels, axis=-1)
+    image = pillow.fromarray(stacked)
+    return image.convert("1", dither=pillow.Dither.NONE) if header.mode == "1" else image
+
+
+def _at_size(values: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    if values.shape[1:] == size:
+        return values
+    pillow = need("PIL.Image", "images")
+    height, width = size
+    maps = (pillow.fromarray(np.ascontiguousarray(v, dtype=np.float32)) for v in values)
+    turned = [v.resize((width, height), pillow.Resampling.BILINEAR) for v in maps]
+    return np.stack([np.asarray(v) for v in turned])
+
+
+def _profile(header: Header) -> dict[str, Any]:
+    """The file's colour profile, without which the same numbers may look different."""
+    if header.mode == "CMYK":
+        return {}
+    with need("PIL.Image", "images").open(header.path) as image:
+        profile = image.info.get("icc_profile")
+    return {"icc_profile": profile} if profile else {}
+
+
+def _write_npz(pictures: Pictures, filled: np.ndarray, folder: Path) -> Path:
+    path = folder / pictures.root.name
+    if path.exists() and path.samefile(pictures.root):
+        raise DataError(f"{path} would be overwritten; choose another folder")
+    arrays = fill_npz(pictures.root, pictures.X, filled)
+    replace(path, lambda file: np.savez_compressed(file, **arrays))
+    return path
+
+
+def _copy(source: Path, file: BinaryIO) -> None:
+    with source.open("rb") as opened:
+        shutil.copyfileobj(opened, file)
+
+
+def replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write under a temporary name and rename: the file is the old or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            write(file)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

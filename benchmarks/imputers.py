@@ -56,6 +56,7 @@ PAIRS = {
     "trees": ("ours:chained", "sklearn:trees"),
     "hyperimpute": ("ours:chained", "hyperimpute:hyperimpute"),
     "em": ("ours:em", "ours:mean"),
+    "not_miwae": ("ours:not_miwae", "ours:mean"),
 }
 LIMIT = "limit of "
 SIDE = Path(__file__).with_name("imputers_side.py")

@@ -20,6 +20,7 @@ COMMANDS = {
     "impute": "nanwise.cli.impute",
     "compare-imputers": "nanwise.cli.compare_imputers",
     "recommend": "nanwise.cli.recommend",
+    "images": "nanwise.cli.images",
     "report": "nanwise.cli.report",
     "ampute": "nanwise.cli.ampute",
     "methods": "nanwise.cli.methods",

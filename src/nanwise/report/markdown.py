@@ -21,6 +21,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
         "recommend": _recommend,
         "impute": _impute,
         "compare_imputers": _compare_imputers,
+        "images": _images,
     }[facts["kind"]]
     parts = [
         f"# {text(page['title'])}",
@@ -277,4 +278,25 @@ def _compare_imputers(page: dict[str, Any]) -> list[str]:
         ),
         *_section("Other scores", table(("imputer", *page["score_names"]), scores)),
         *_section("Failures", table(("imputer", "setting", "reason"), _failures(page))),
+    ]
+
+
+def _images(page: dict[str, Any]) -> list[str]:
+    heads = ("rank", "treatment", "accuracy", "95 % interval", *page["score_names"], "fit")
+    rows = [
+        (
+            r["rank"],
+            r["method"],
+            f"failed: {r['error']}" if r["accuracy"] is None else r["accuracy_text"],
+            r["interval"],
+            *(cell["text"] for cell in r["scores"]),
+            r["fit_text"],
+        )
+        for r in page["board"]
+    ]
+    return [
+        *_section("Notes", "\n".join(f"- {text(note)}" for note in page["notes"])),
+        *_section("Leaderboard", table(heads, rows)),
+        *_section("Files", "\n".join(f"- {code(file)}" for file in page["files"])),
+        *_pairs("Classes", page["classes"]),
     ]

@@ -18,7 +18,7 @@ from nanwise.report.numbers import plain
 from nanwise.report.view import view_of
 
 KINDS = ("html", "md", "json")
-FACTS = ("compare", "stress", "reproduce", "recommend", "impute", "compare_imputers")
+FACTS = ("compare", "stress", "reproduce", "recommend", "impute", "compare_imputers", "images")
 TEMPLATES = Path(__file__).parent / "templates"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from nanwise.report import (
     drift_figures,
     figures,
+    image_view,
     impute_view,
     imputers_view,
     pictures,
@@ -37,6 +38,7 @@ def view_of(facts: dict[str, Any]) -> dict[str, Any]:
         "recommend": recommend_view.view,
         "impute": impute_view.view,
         "compare_imputers": imputers_view.view,
+        "images": image_view.view,
     }[facts["kind"]]
     return {
         "title": title_of(facts),
@@ -58,6 +60,7 @@ def title_of(facts: dict[str, Any]) -> str:
         "recommend": "Recommendations",
         "impute": "Imputation",
         "compare_imputers": "Comparison of imputers",
+        "images": "Pictures with holes",
     }
     return str(facts.get("title") or default[facts["kind"]])
 

@@ -280,18 +280,11 @@ def test_folders_without_pictures(tmp_path):
 @pytest.mark.parametrize("shape", [(5, 6, 8), (5, 1, 6, 8), (5, 6, 8, 3), (5, 3, 6, 8)])
 def test_npz_layouts(tmp_path, shape):
     X = RNG.integers(0, 256, shape, dtype=np.uint8)
-    observed = RNG.random(shape[:1] + (6, 8)) < 0.7
+    observed = RNG.random((5, 6, 8)) < 0.7
     np.savez(tmp_path / "p.npz", X=X, y=np.arange(5), observed=observed)
     found = read_images(tmp_path / "p.npz")
-    first = (
-        X.reshape(5, 1, 6, 8)
-        if X.ndim == 3
-        else X
-        if shape[1] in (1, 3)
-        else X.transpose(0, 3, 1, 2)
-    )
-    want = np.where(observed[:, None], first / np.float32(255), np.nan)
-    same(found.X, want)
+    first = X.transpose(0, 3, 1, 2) if shape[-1] == 3 else X.reshape(5, -1, 6, 8)
+    same(found.X, np.where(observed[:, None], first / np.float32(255), np.nan))
     assert found.labels.tolist() == list(range(5))
 
 

@@ -1,0 +1,390 @@
+"""``nanwise images``: compare treatments of holes in pictures, learn to fill them, and fill them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanwise.cli import options
+
+if TYPE_CHECKING:
+    from nanwise.data.images import Pictures
+
+MODEL = "model"
+HEADS = ("#", "treatment", "accuracy", "95 % interval", "log loss", "seconds")
+#: pictures in the report of nanwise images inpaint
+SHOWN = 8
+
+_size = click.option(
+    "--size", metavar="N|HxW", help="Resample pictures to this size; needed where sizes differ."
+)
+_hide = click.option(
+    "--hide",
+    metavar="KIND[:SHARE]",
+    help="Cut holes first: square, trapezoid, noise or strokes; as in noise:0.5.",
+)
+_device = click.option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto.")
+
+
+@click.group("images", short_help="Pictures with holes: compare, fit, inpaint.")
+def command() -> None:
+    """Pictures with holes: a folder of PNG, JPEG, BMP, TIFF or WebP files, or an .npz file.
+
+    A hole is where alpha is 0, or where the mask file beside a picture is white: cat.mask.png
+    belongs to cat.jpg. In an .npz file X holds the pictures, NaN or False in observed is a hole.
+    """
+
+
+@command.command("compare", short_help="Which treatment of the holes classifies best.")
+@click.argument("source", metavar="DIR|FILE.npz")
+@click.option("--labels", metavar="CSV", help="File with the columns file,label; else folders.")
+@click.option("--gaps", metavar="A,B", help="Only these treatments.  [default: see below]")
+@click.option("--out", metavar="DIR", help="Folder for everything; default: nanwise-DIR.")
+@_size
+@_hide
+@click.option(
+    "--test",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="Share of the pictures held out to score on.",
+)
+@click.option("--epochs", type=click.IntRange(min=1), help="Of every classifier.")
+@click.option("--density-epochs", type=click.IntRange(min=1), help="Of the density of the holes.")
+@click.option(
+    "--draws", type=click.IntRange(min=0), default=3, show_default=True, help="In the report."
+)
+@_device
+@options.settings
+@options.seed
+@options.quiet
+def compare(source: str, **given: Any) -> None:
+    """Train a classifier with each treatment of the holes; rank them on pictures held out.
+
+    The class of a picture is the first folder below DIR, or stands in the CSV file. Compared are
+    misconv, dmfa, zero, mask_channel, partial_conv, sn_conv and knn (also: mfa, flow), with the
+    same network behind. The folder gets report.html, .md and .json and the best model. A parameter
+    of the classifier is set as in --set width=16.
+    """
+    from nanwise.bench.images import compare_images
+    from nanwise.cli.files import output_folder
+    from nanwise.cli.models import model_folder
+    from nanwise.cli.wording import names
+
+    gaps, kind = names(given["gaps"]), _hidden(given["hide"])
+    params = _classifier_params(given)
+    _check_gaps(gaps)
+    pictures = _read(source, given["size"], labels=given["labels"] or "folders")
+    folder = output_folder(given["out"] or f"nanwise-{Path(source).stem}", [Path(source)])
+    model_folder(str(folder / MODEL))
+    X, truth = _cut(pictures, kind, given["seed"])
+    found = compare_images(
+        X,
+        _labels(pictures, source),
+        gaps,
+        truth=truth,
+        test=given["test"],
+        params=params,
+        density=_density_params(given),
+        draws=given["draws"],
+        seed=given["seed"],
+        progress=not given["quiet"],
+    )
+    _conclude(found, pictures, folder, given["hide"])
+
+
+@command.command("fit", short_help="Learn what may be in the holes.")
+@click.argument("source", metavar="DIR|FILE.npz")
+@click.option("--method", default="dmfa", show_default=True, help="dmfa, mfa or flow.")
+@click.option("-o", "--out", required=True, metavar="MODEL", help="Folder for the model.")
+@_size
+@_hide
+@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the pictures.")
+@_device
+@options.settings
+@options.seed
+@options.quiet
+def fit(source: str, method: str, out: str, **given: Any) -> None:
+    """Learn a density of holes from pictures that may all be incomplete, and save it."""
+    from time import perf_counter
+
+    from nanwise.cli.models import model_folder
+    from nanwise.cli.wording import counted, seconds
+    from nanwise.registry import find
+    from nanwise.saving import save
+
+    kind = _hidden(given["hide"])
+    imputer = find(method, "imputer", "image").make(random_state=given["seed"])
+    params = _known(given, imputer, "--epochs" if given["epochs"] else "")
+    if "verbose" in imputer.get_params(deep=False):
+        params.setdefault("verbose", not given["quiet"])
+    pictures = _read(source, given["size"], labels=None)
+    folder = model_folder(out)
+    start = perf_counter()
+    imputer.set_params(**params).fit(_cut(pictures, kind, given["seed"])[0])
+    if "verbose" in params:
+        imputer.set_params(verbose=False)
+    save(imputer, folder)
+    took = seconds(perf_counter() - start)
+    click.echo(f"{method}: {counted(len(pictures), 'picture')}, {took}")
+    click.echo(f"model: {folder}")
+
+
+@command.command("inpaint", short_help="Fill the holes of pictures with a saved model.")
+@click.argument("model")
+@click.argument("source", metavar="DIR|FILE.npz")
+@click.option("--out", required=True, metavar="DIR", help="Folder for the filled pictures.")
+@click.option(
+    "--draws",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random fillings, each in a folder of its own; 0: the expectation.",
+)
+@options.seed
+def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
+    """Fill the holes of pictures with the MODEL of nanwise images fit or compare.
+
+    Pictures are written in their own size and kind; pixels that are there keep their bits, so JPEG
+    files with holes become PNG. Pictures of another size than the model's are resampled for it.
+    """
+    from nanwise.cli.files import output_folder
+    from nanwise.cli.wording import counted
+    from nanwise.data.images import write_filled
+
+    imputer = _open_imputer(model)
+    channels, height, width = imputer.shape_
+    pictures = _read(source, (height, width), labels=None, channels=channels)
+    target = output_folder(out, [Path(source)])
+    folders = [target / f"draw-{k + 1}" for k in range(draws)] if draws else [target]
+    filled = imputer.sample(pictures.X, draws, random_state=seed) if draws else None
+    for k, folder in enumerate(folders):
+        write_filled(
+            pictures, imputer.transform(pictures.X) if filled is None else filled[k], folder
+        )
+        click.echo(f"filled: {folder}  ({counted(len(pictures), 'picture')})")
+    _report_filled(imputer, pictures, target, folders, draws, seed)
+
+
+# -- what was typed -------------------------------------------------------------------------------
+
+
+def _read(source: str, size: Any, *, labels: str | None, channels: int | None = None) -> Pictures:
+    from nanwise.data.images import read_images
+
+    wanted = _pixels(size) if isinstance(size, str) else size
+    try:
+        return read_images(source, labels=labels, size=wanted, channels=channels)
+    except ValueError as error:
+        # the message speaks to callers of the function
+        raise ValueError(_in_options(str(error))) from error
+
+
+def _in_options(text: str) -> str:
+    import re
+
+    return re.sub(r"size=\((\d+), (\d+)\)", r"--size \1x\2", text)
+
+
+def _pixels(text: str) -> tuple[int, int]:
+    parts = text.lower().split("x")
+    if len(parts) > 2 or not all(part.isdecimal() and int(part) for part in parts):
+        raise ValueError(f"--size takes a number of pixels or HEIGHTxWIDTH; got {text!r}")
+    return int(parts[0]), int(parts[-1])
+
+
+def _hidden(text: str | None) -> tuple[str, float | None] | None:
+    if text is None:
+        return None
+    from nanwise.cli.wording import nearest
+    from nanwise.data.images.masks import KINDS
+
+    kind, _, share = text.partition(":")
+    if kind not in KINDS:
+        raise ValueError(f"--hide {text}: no such kind of hole; {nearest(kind, KINDS)}")
+    try:
+        number = float(share) if share else None
+    except ValueError:
+        number = -1.0
+    if number is not None and not 0 < number < 1:
+        raise ValueError(f"--hide {text}: the share must be above 0 and below 1, as in {kind}:0.5")
+    return kind, number
+
+
+def _cut(pictures: Pictures, hide: Any, seed: int) -> tuple[Any, Any]:
+    """Pictures with holes, and what they were before if holes are cut now."""
+    from nanwise.cli.trouble import warn
+    from nanwise.data.images import hide_pixels
+
+    if hide is None:
+        if pictures.observed.all():
+            warn("no picture has a hole: nothing is missing; --hide square cuts some")
+        return pictures.X, None
+    kind, share = hide
+    return hide_pixels(pictures.X, kind, seed, share=share), pictures.X
+
+
+def _labels(pictures: Pictures, source: str) -> Any:
+    if pictures.labels is not None:
+        return pictures.labels
+    if pictures.root.is_dir():
+        raise ValueError(
+            f"{source} has pictures outside of folders, so their classes are not known; put them "
+            "into one folder per class, or give --labels CSV"
+        )
+    raise ValueError(f"{source} has no labels; save them as the array y")
+
+
+def _check_gaps(gaps: list[str] | None) -> None:
+    from nanwise.estimators.image.choice import resolve
+
+    for name in gaps or ():
+        resolve(name)
+
+
+def _classifier_params(given: dict[str, Any]) -> dict[str, Any]:
+    from nanwise.estimators.image.classifier import NanImageClassifier
+
+    return _known(given, NanImageClassifier(), "--epochs" if given["epochs"] else "", ("gaps",))
+
+
+def _density_params(given: dict[str, Any]) -> dict[str, Any]:
+    epochs = given["density_epochs"]
+    return {
+        **({"plan__epochs": epochs} if epochs else {}),
+        **({"device": given["device"]} if given["device"] else {}),
+    }
+
+
+def _known(
+    given: dict[str, Any], estimator: Any, spelt: str, taken: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """``--set``, ``--epochs`` and ``--device`` as parameters, checked on the estimator."""
+    from nanwise.cli.wording import nearest, settings
+
+    tree = settings(given["pairs"])
+    own = [n for n in estimator.get_params(deep=False) if n not in (*taken, "random_state")]
+    params: dict[str, Any] = {}
+    for name, value in tree.items():
+        if name not in own:
+            raise ValueError(f"--set {name}: no such parameter; {nearest(name, own)}")
+        inner = value if isinstance(value, dict) else None
+        params |= {f"{name}__{k}": v for k, v in inner.items()} if inner else {name: value}
+    for option, name in (("epochs", "plan"), ("device", "device")):
+        if given[option] and name not in own:
+            raise ValueError(f"--{option}: {type(estimator).__name__} has no use for it")
+    if given["epochs"]:
+        params["plan__epochs"] = given["epochs"]
+    if given["device"]:
+        params["device"] = given["device"]
+    _try(estimator, params)
+    return params
+
+
+def _try(estimator: Any, params: dict[str, Any]) -> None:
+    from sklearn.base import clone
+
+    try:
+        tried = clone(estimator).set_params(**params)
+        if getattr(tried, "plan", None) is not None:
+            tried.plan.validate()
+    except TypeError as error:
+        raise ValueError(f"--set: {error}") from error
+
+
+def _open_imputer(path: str) -> Any:
+    from nanwise.bench.images import density_in
+    from nanwise.cli.models import open_saved
+
+    model = open_saved(path)
+    found = model if hasattr(model, "shape_") and hasattr(model, "sample") else density_in([model])
+    if found is None:
+        raise ValueError(
+            f"{path} holds a {type(model).__name__} that cannot fill pictures; learn one with "
+            "nanwise images fit"
+        )
+    return found
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def _conclude(found: Any, pictures: Pictures, folder: Path, hide: str | None) -> None:
+    from nanwise.cli.trouble import warn
+    from nanwise.report import write
+    from nanwise.saving import save
+
+    facts = found.facts
+    if found.model is not None:
+        save(found.model, folder / MODEL)
+        facts["winner"]["path"] = str(folder / MODEL)
+    facts["title"] = f"Pictures with holes in {pictures.root.name}"
+    facts["data"] |= {"source": pictures.root.name, "hidden": hide, "notes": pictures.notes}
+    facts["command"] = shlex.join(["nanwise", *sys.argv[1:]])
+    write(facts, folder)
+    _show(facts)
+    for failure in facts["failures"]:
+        warn(f"{failure['method']} failed: {failure['error']}")
+    if found.model is not None:
+        click.echo(f"model:  {folder / MODEL}  ({facts['winner']['method']})")
+    click.echo(f"report: {folder / 'report.html'}")
+    if found.model is None:
+        raise ValueError("no treatment gave a result; the reasons stand above and in the report")
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from nanwise.cli import show
+
+    rows = [
+        (
+            row["rank"] or "–",
+            row["method"],
+            show.number(row["accuracy"]),
+            "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}",
+            show.number(row["log_loss"]),
+            show.number(row["fit_seconds"], 1),
+        )
+        for row in facts["leaderboard"]
+    ]
+    held, train = facts["protocol"]["test"], facts["protocol"]["train"]
+    title = f"{held:,} held-out pictures, {train:,} learnt from"
+    show.table(HEADS, rows, right=[head for head in HEADS if head != "treatment"], title=title)
+
+
+def _report_filled(
+    imputer: Any, pictures: Pictures, target: Path, folders: list[Path], draws: int, seed: int
+) -> None:
+    from datetime import UTC, datetime
+
+    from nanwise.bench.case import versions
+    from nanwise.bench.image_sheets import sheet
+    from nanwise.bench.images import picture_facts
+    from nanwise.report import write
+
+    torn = [k for k, own in enumerate(pictures.observed) if not own.all()][:SHOWN]
+    method = type(imputer).__name__
+    facts = {
+        "kind": "images",
+        "title": f"Holes of {pictures.root.name}, filled by {method}",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "method": method,
+        "draws": draws,
+        "data": {
+            **picture_facts(pictures.X),
+            "source": pictures.root.name,
+            "notes": pictures.notes,
+        },
+        "sheets": [sheet(pictures.X[torn], imputer=imputer, draws=max(draws, 3), seed=seed)]
+        if torn
+        else [],
+        "files": [str(folder) for folder in folders],
+        "settings": {"draws": draws, "seed": seed},
+        "versions": versions(),
+        "command": shlex.join(["nanwise", *sys.argv[1:]]),
+    }
+    write(facts, target)
+    click.echo(f"report: {target / 'report.html'}")

@@ -1,4 +1,4 @@
-"""``nanwise images``: compare treatments of holes in pictures, learn to fill them, and fill them."""
+"""``nanwise images``: compare treatments of holes in pictures, learn to fill them, fill them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def fit(source: str, method: str, out: str, **given: Any) -> None:
 
     kind = _hidden(given["hide"])
     imputer = find(method, "imputer", "image").make(random_state=given["seed"])
-    params = _known(given, imputer, "--epochs" if given["epochs"] else "")
+    params = _known(given, imputer)
     if "verbose" in imputer.get_params(deep=False):
         params.setdefault("verbose", not given["quiet"])
     pictures = _read(source, given["size"], labels=None)
@@ -161,11 +161,10 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
     pictures = _read(source, (height, width), labels=None, channels=channels)
     target = output_folder(out, [Path(source)])
     folders = [target / f"draw-{k + 1}" for k in range(draws)] if draws else [target]
-    filled = imputer.sample(pictures.X, draws, random_state=seed) if draws else None
-    for k, folder in enumerate(folders):
-        write_filled(
-            pictures, imputer.transform(pictures.X) if filled is None else filled[k], folder
-        )
+    X = pictures.X
+    filled = imputer.sample(X, draws, random_state=seed) if draws else [imputer.transform(X)]
+    for folder, values in zip(folders, filled, strict=True):
+        write_filled(pictures, values, folder)
         click.echo(f"filled: {folder}  ({counted(len(pictures), 'picture')})")
     _report_filled(imputer, pictures, target, folders, draws, seed)
 
@@ -249,7 +248,7 @@ def _check_gaps(gaps: list[str] | None) -> None:
 def _classifier_params(given: dict[str, Any]) -> dict[str, Any]:
     from nanwise.estimators.image.classifier import NanImageClassifier
 
-    return _known(given, NanImageClassifier(), "--epochs" if given["epochs"] else "", ("gaps",))
+    return _known(given, NanImageClassifier(), taken=("gaps",))
 
 
 def _density_params(given: dict[str, Any]) -> dict[str, Any]:
@@ -260,9 +259,7 @@ def _density_params(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _known(
-    given: dict[str, Any], estimator: Any, spelt: str, taken: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def _known(given: dict[str, Any], estimator: Any, taken: tuple[str, ...] = ()) -> dict[str, Any]:
     """``--set``, ``--epochs`` and ``--device`` as parameters, checked on the estimator."""
     from nanwise.cli.wording import nearest, settings
 

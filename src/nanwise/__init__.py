@@ -34,6 +34,7 @@ _NAMES = {
     "ImageTreatment": "nanwise.estimators.image.treatment",
     "NanImageClassifier": "nanwise.estimators.image.classifier",
     "DMFAImputer": "nanwise.methods.image.dmfa",
+    "MFAImputer": "nanwise.methods.image.mfa",
     "make_imputer": "nanwise.estimators.impute.by_treatment",
     "VSAEImputer": "nanwise.methods.mixed.vsae",
     "TableModel": "nanwise.estimators.table_model",

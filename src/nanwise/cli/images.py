@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanwise.cli import options
+from nanwise.cli import image_args, options
 
 if TYPE_CHECKING:
     from nanwise.data.images import Pictures
@@ -75,21 +75,22 @@ def compare(source: str, **given: Any) -> None:
     from nanwise.cli.models import model_folder
     from nanwise.cli.wording import names
 
-    gaps, kind = names(given["gaps"]), _hidden(given["hide"])
-    params = _classifier_params(given)
-    _check_gaps(gaps)
-    pictures = _read(source, given["size"], labels=given["labels"] or "folders")
+    gaps, kind = names(given["gaps"]), image_args.hidden(given["hide"])
+    params = image_args.classifier_params(given)
+    image_args.check_gaps(gaps)
+    pictures = image_args.read(source, given["size"], labels=given["labels"] or "folders")
+    y = image_args.labels_of(pictures, source)
     folder = output_folder(given["out"] or f"nanwise-{Path(source).stem}", [Path(source)])
     model_folder(str(folder / MODEL))
-    X, truth = _cut(pictures, kind, given["seed"])
+    X, truth = image_args.cut(pictures, kind, given["seed"])
     found = compare_images(
         X,
-        _labels(pictures, source),
+        y,
         gaps,
         truth=truth,
         test=given["test"],
         params=params,
-        density=_density_params(given),
+        density=image_args.density_params(given),
         draws=given["draws"],
         seed=given["seed"],
         progress=not given["quiet"],
@@ -117,15 +118,15 @@ def fit(source: str, method: str, out: str, **given: Any) -> None:
     from nanwise.registry import find
     from nanwise.saving import save
 
-    kind = _hidden(given["hide"])
+    kind = image_args.hidden(given["hide"])
     imputer = find(method, "imputer", "image").make(random_state=given["seed"])
-    params = _known(given, imputer)
+    params = image_args.params_of(given, imputer)
     if "verbose" in imputer.get_params(deep=False):
         params.setdefault("verbose", not given["quiet"])
-    pictures = _read(source, given["size"], labels=None)
+    pictures = image_args.read(source, given["size"], labels=None)
     folder = model_folder(out)
     start = perf_counter()
-    imputer.set_params(**params).fit(_cut(pictures, kind, given["seed"])[0])
+    imputer.set_params(**params).fit(image_args.cut(pictures, kind, given["seed"])[0])
     if "verbose" in params:
         imputer.set_params(verbose=False)
     save(imputer, folder)
@@ -154,11 +155,12 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
     """
     from nanwise.cli.files import output_folder
     from nanwise.cli.wording import counted
-    from nanwise.data.images import write_filled
+    from nanwise.data.images.write import refuse_inside, write_filled
 
-    imputer = _open_imputer(model)
+    imputer = image_args.open_imputer(model)
     channels, height, width = imputer.shape_
-    pictures = _read(source, (height, width), labels=None, channels=channels)
+    pictures = image_args.read(source, (height, width), labels=None, channels=channels)
+    refuse_inside(Path(source), Path(out))
     target = output_folder(out, [Path(source)])
     folders = [target / f"draw-{k + 1}" for k in range(draws)] if draws else [target]
     X = pictures.X
@@ -167,144 +169,6 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
         write_filled(pictures, values, folder)
         click.echo(f"filled: {folder}  ({counted(len(pictures), 'picture')})")
     _report_filled(imputer, pictures, target, folders, draws, seed)
-
-
-# -- what was typed -------------------------------------------------------------------------------
-
-
-def _read(source: str, size: Any, *, labels: str | None, channels: int | None = None) -> Pictures:
-    from nanwise.data.images import read_images
-
-    wanted = _pixels(size) if isinstance(size, str) else size
-    try:
-        return read_images(source, labels=labels, size=wanted, channels=channels)
-    except ValueError as error:
-        # the message speaks to callers of the function
-        raise ValueError(_in_options(str(error))) from error
-
-
-def _in_options(text: str) -> str:
-    import re
-
-    return re.sub(r"size=\((\d+), (\d+)\)", r"--size \1x\2", text)
-
-
-def _pixels(text: str) -> tuple[int, int]:
-    parts = text.lower().split("x")
-    if len(parts) > 2 or not all(part.isdecimal() and int(part) for part in parts):
-        raise ValueError(f"--size takes a number of pixels or HEIGHTxWIDTH; got {text!r}")
-    return int(parts[0]), int(parts[-1])
-
-
-def _hidden(text: str | None) -> tuple[str, float | None] | None:
-    if text is None:
-        return None
-    from nanwise.cli.wording import nearest
-    from nanwise.data.images.masks import KINDS
-
-    kind, _, share = text.partition(":")
-    if kind not in KINDS:
-        raise ValueError(f"--hide {text}: no such kind of hole; {nearest(kind, KINDS)}")
-    try:
-        number = float(share) if share else None
-    except ValueError:
-        number = -1.0
-    if number is not None and not 0 < number < 1:
-        raise ValueError(f"--hide {text}: the share must be above 0 and below 1, as in {kind}:0.5")
-    return kind, number
-
-
-def _cut(pictures: Pictures, hide: Any, seed: int) -> tuple[Any, Any]:
-    """Pictures with holes, and what they were before if holes are cut now."""
-    from nanwise.cli.trouble import warn
-    from nanwise.data.images import hide_pixels
-
-    if hide is None:
-        if pictures.observed.all():
-            warn("no picture has a hole: nothing is missing; --hide square cuts some")
-        return pictures.X, None
-    kind, share = hide
-    return hide_pixels(pictures.X, kind, seed, share=share), pictures.X
-
-
-def _labels(pictures: Pictures, source: str) -> Any:
-    if pictures.labels is not None:
-        return pictures.labels
-    if pictures.root.is_dir():
-        raise ValueError(
-            f"{source} has pictures outside of folders, so their classes are not known; put them "
-            "into one folder per class, or give --labels CSV"
-        )
-    raise ValueError(f"{source} has no labels; save them as the array y")
-
-
-def _check_gaps(gaps: list[str] | None) -> None:
-    from nanwise.estimators.image.choice import resolve
-
-    for name in gaps or ():
-        resolve(name)
-
-
-def _classifier_params(given: dict[str, Any]) -> dict[str, Any]:
-    from nanwise.estimators.image.classifier import NanImageClassifier
-
-    return _known(given, NanImageClassifier(), taken=("gaps",))
-
-
-def _density_params(given: dict[str, Any]) -> dict[str, Any]:
-    epochs = given["density_epochs"]
-    return {
-        **({"plan__epochs": epochs} if epochs else {}),
-        **({"device": given["device"]} if given["device"] else {}),
-    }
-
-
-def _known(given: dict[str, Any], estimator: Any, taken: tuple[str, ...] = ()) -> dict[str, Any]:
-    """``--set``, ``--epochs`` and ``--device`` as parameters, checked on the estimator."""
-    from nanwise.cli.wording import nearest, settings
-
-    tree = settings(given["pairs"])
-    own = [n for n in estimator.get_params(deep=False) if n not in (*taken, "random_state")]
-    params: dict[str, Any] = {}
-    for name, value in tree.items():
-        if name not in own:
-            raise ValueError(f"--set {name}: no such parameter; {nearest(name, own)}")
-        inner = value if isinstance(value, dict) else None
-        params |= {f"{name}__{k}": v for k, v in inner.items()} if inner else {name: value}
-    for option, name in (("epochs", "plan"), ("device", "device")):
-        if given[option] and name not in own:
-            raise ValueError(f"--{option}: {type(estimator).__name__} has no use for it")
-    if given["epochs"]:
-        params["plan__epochs"] = given["epochs"]
-    if given["device"]:
-        params["device"] = given["device"]
-    _try(estimator, params)
-    return params
-
-
-def _try(estimator: Any, params: dict[str, Any]) -> None:
-    from sklearn.base import clone
-
-    try:
-        tried = clone(estimator).set_params(**params)
-        if getattr(tried, "plan", None) is not None:
-            tried.plan.validate()
-    except TypeError as error:
-        raise ValueError(f"--set: {error}") from error
-
-
-def _open_imputer(path: str) -> Any:
-    from nanwise.bench.images import density_in
-    from nanwise.cli.models import open_saved
-
-    model = open_saved(path)
-    found = model if hasattr(model, "shape_") and hasattr(model, "sample") else density_in([model])
-    if found is None:
-        raise ValueError(
-            f"{path} holds a {type(model).__name__} that cannot fill pictures; learn one with "
-            "nanwise images fit"
-        )
-    return found
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -358,8 +222,8 @@ def _report_filled(
     from datetime import UTC, datetime
 
     from nanwise.bench.case import versions
+    from nanwise.bench.image_facts import picture_facts
     from nanwise.bench.image_sheets import sheet
-    from nanwise.bench.images import picture_facts
     from nanwise.report import write
 
     torn = [k for k, own in enumerate(pictures.observed) if not own.all()][:SHOWN]

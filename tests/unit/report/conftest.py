@@ -5,7 +5,7 @@ import pytest
 
 FAKE = {
     name: made
-    for file in ("fake_facts.py", "fake_recommend.py", "fake_impute.py")
+    for file in ("fake_facts.py", "fake_recommend.py", "fake_impute.py", "fake_images.py")
     for name, made in runpy.run_path(str(Path(__file__).with_name(file))).items()
 }
 
@@ -26,7 +26,7 @@ def reproduce_facts():
 
 
 @pytest.fixture(
-    params=["compare", "stress", "reproduce", "recommend", "impute", "compare_imputers"]
+    params=["compare", "stress", "reproduce", "recommend", "impute", "compare_imputers", "images"]
 )
 def any_facts(request):
     return FAKE[f"{request.param}_facts"]()

@@ -59,8 +59,7 @@ def write_filled(
             f"filled must be of shape {pictures.X.shape} without NaN in holes, got {filled.shape}"
         )
     root, target = pictures.root, Path(folder)
-    if root.is_dir() and target.resolve().is_relative_to(root.resolve()):
-        raise DataError(f"{target} lies in {root}, which is read; choose a folder outside of it")
+    refuse_inside(root, target)
     if not root.is_dir():
         return [_write_npz(pictures, filled, target)]
     holes = np.isnan(pictures.X).any(axis=(1, 2, 3)).tolist()
@@ -68,6 +67,12 @@ def write_filled(
     for name, values, path in zip(pictures.names, filled, paths, strict=True):
         _write(root / name, pictures.beside.get(name), values, path)
     return paths
+
+
+def refuse_inside(root: Path, target: Path) -> None:
+    """Refuse to write into the folder that is read: what is written would be read next time."""
+    if root.is_dir() and target.resolve().is_relative_to(root.resolve()):
+        raise DataError(f"{target} lies in {root}, which is read; choose a folder outside of it")
 
 
 def _targets(names: Sequence[str], holes: Sequence[bool]) -> list[str]:

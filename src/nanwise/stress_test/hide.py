@@ -1,4 +1,8 @@
-"""Hide more and more of each row, in arrays and in data frames; nothing is ever revealed."""
+"""Hide more and more of each row, in arrays and in data frames; nothing is ever revealed.
+
+Rows may be pictures (N, C, H, W): what is hidden is then a pixel, in all of its channels, and the
+cells of a row are its H x W pixels.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ MECHANISMS = ("mcar", "mar", "mnar")
 
 
 def as_table(X: Any) -> Any:
-    """``X`` as a data frame or a two-dimensional array that can hold gaps.
+    """``X`` as a data frame, a two-dimensional array or pictures that can hold gaps.
 
     Whole numbers and booleans become float64, because they have no room for NaN; data frames and
     arrays of objects are kept.
@@ -26,8 +30,11 @@ def as_table(X: Any) -> Any:
             "it first (nanwise.missing.from_sparse for a sparse matrix, .to_pandas() for polars)"
         )
     X = np.asarray(X)
-    if X.ndim != 2:
-        raise DataError(f"X must have two dimensions (rows, columns), got shape {X.shape}")
+    if X.ndim not in (2, 4):
+        raise DataError(
+            "X must have two dimensions (rows, columns) or be pictures (N, C, H, W), got shape "
+            f"{X.shape}"
+        )
     return X if X.dtype.kind in "fO" else X.astype(np.float64)
 
 
@@ -36,8 +43,15 @@ def is_pandas(X: Any) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
+def are_pictures(X: Any) -> bool:
+    """Whether rows are pictures."""
+    return isinstance(X, np.ndarray) and X.ndim == 4
+
+
 def observed_cells(X: Any) -> np.ndarray:
-    """Boolean (N, D), True where the table holds a value."""
+    """Boolean (N, D), True where the table holds a value, or any channel of a pixel does."""
+    if are_pictures(X):
+        return is_observed(X).any(axis=1).reshape(len(X), -1)
     if is_pandas(X):
         return X.notna().to_numpy(dtype=bool)
     if X.dtype.kind == "f":
@@ -55,19 +69,22 @@ def with_gaps(X: Any, held: np.ndarray) -> Any:
 
     Parameters
     ----------
-    X : ndarray or DataFrame of shape (N, D)
+    X : ndarray or DataFrame of shape (N, D), or pictures (N, C, H, W) of D = H * W pixels
     held : ndarray of bool, shape (R, N, D)
         True = hidden.
 
     Returns
     -------
-    ndarray or DataFrame of shape (R * N, D)
+    ndarray or DataFrame of shape (R * N, D), or pictures (R * N, C, H, W)
         Columns of a frame keep their dtype as far as it has room for a gap: whole numbers become
         float64, booleans nullable booleans, everything else stays what it was.
     """
     repeats, n_rows, n_columns = held.shape
     tall = take(X, np.tile(np.arange(n_rows), repeats))
     held = held.reshape(repeats * n_rows, n_columns)
+    if are_pictures(X):
+        pixels = held.reshape(len(held), 1, *X.shape[2:])
+        return hide(tall, np.broadcast_to(pixels, tall.shape))
     if is_pandas(X):
         return _frame_with_gaps(tall.reset_index(drop=True), held)
     if tall.dtype.kind == "O":
@@ -95,6 +112,7 @@ class Hiding:
     Parameters
     ----------
     X : ndarray or DataFrame
+        Rows, or pictures.
     mechanism : {"mcar", "mar", "mnar"}
     repeats : int
     seed : int
@@ -110,6 +128,8 @@ class Hiding:
     def __init__(self, X: Any, mechanism: str, repeats: int, seed: int):
         if mechanism not in MECHANISMS:
             raise ValueError(f"mechanism must be one of {MECHANISMS}, got {mechanism!r}")
+        if are_pictures(X) and mechanism != "mcar":
+            raise ValueError(f'pixels of pictures are hidden by "mcar" only, got {mechanism!r}')
         self.X = X
         self.mechanism = mechanism
         self.observed = observed_cells(X)

@@ -47,8 +47,9 @@ def stress(
     model : object or callable
         Anything with ``predict_proba`` or ``predict`` (both must take gaps), or a callable from a
         table to predictions, (N,) or (N, k). It is never fitted.
-    X : ndarray or DataFrame of shape (N, D)
-        Rows to test on, best rows the model has not seen. Gaps stay gaps; nothing is revealed.
+    X : ndarray or DataFrame of shape (N, D), or pictures (N, C, H, W)
+        Rows to test on, best rows the model has not seen. Gaps stay gaps; nothing is revealed. Of
+        pictures, pixels are hidden, each in all of its channels (``mcar`` only).
     y : array-like of shape (N,), optional
         The target; with it, scores are reported for every share.
     shares : sequence of float

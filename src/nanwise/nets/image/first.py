@@ -38,7 +38,8 @@ class Filled(nn.Module):
 
     def forward(self, values: Tensor, observed: Tensor, density: MFA | None = None) -> Tensor:
         """Feature maps (N, width, H, W)."""
-        x = torch.cat([values, known_share(values, observed)], 1) if self.marks else values
+        x = values.where(observed, 0.0)
+        x = torch.cat([x, known_share(x, observed)], 1) if self.marks else x
         return self.conv(x).relu()
 
 
@@ -60,7 +61,7 @@ class Partial(nn.Module):
 
     def forward(self, values: Tensor, observed: Tensor, density: MFA | None = None) -> Tensor:
         """Feature maps (N, width, H, W)."""
-        x = Observed(values, observed)
+        x = Observed(values.where(observed, 0.0), observed)
         for conv in self.convs:
             found = conv(x)
             x = Observed(found.values.relu(), found.observed)
@@ -86,7 +87,7 @@ class Normalised(nn.Module):
 
     def forward(self, values: Tensor, observed: Tensor, density: MFA | None = None) -> Tensor:
         """Feature maps (N, width, H, W)."""
-        return self.conv(Observed(values, observed)).relu()
+        return self.conv(values, observed).relu()
 
 
 class Expected(nn.Module):
@@ -111,7 +112,7 @@ class Expected(nn.Module):
             raise ValueError("MisConv needs the density of the holes, got None")
         if self.marks:
             values, observed, density = with_marks(values, observed, density)
-        return self.conv(Observed(values, observed), density)
+        return self.conv(values, density, observed)
 
 
 class Joint(nn.Module):

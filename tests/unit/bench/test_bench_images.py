@@ -45,13 +45,14 @@ class Flat:
 
     def complete(self, X):
         shape = X.shape[1:]
-        return MFA(
+        density = MFA(
             weights=torch.ones(len(X), 1),
             means=torch.full((len(X), 1, *shape), 0.5),
             factors=torch.zeros(len(X), 1, 1, *shape),
             noise=torch.full((len(X), 1, *shape), 0.01),
             observed=torch.as_tensor(~np.isnan(X)),
         )
+        return density.pin(torch.as_tensor(X))
 
 
 @pytest.fixture

@@ -99,12 +99,14 @@ def compare_images(
     start = time.perf_counter()
     train, held = holdout(y, "classification", test, seed)
     maker = make or _Maker(X[train], params or {}, density or {}, seed)
+    content = hashlib.sha256(np.ascontiguousarray(X)).hexdigest()[:16]
+    protocol = {"kind": "holdout", "test": test}
     fitted: dict[str, Any] = {}
     records = []
     with tqdm(names, disable=not progress, unit=" treatment") as bar:
         for name in bar:
             bar.set_postfix_str(name)
-            case = _case(X, name, params, test, seed)
+            case = Case(content, name, plain(dict(params or {})), protocol, seed=seed)
             records.append(record(case, _work(name, maker, X, y, (train, held), fitted)))
     best = best_of(records)
     facts = facts_of(X, y, records, (train, held), best)
@@ -180,13 +182,6 @@ class _Maker:
             self._learnt = fresh.set_params(**self.density).fit(self.X)
             self._seconds = time.perf_counter() - start
         return self._learnt
-
-
-def _case(X: np.ndarray, name: str, params: Any, test: float, seed: int) -> Case:
-    content = hashlib.sha256(np.ascontiguousarray(X)).hexdigest()[:16]
-    return Case(
-        content, name, plain(dict(params or {})), {"kind": "holdout", "test": test}, 0, seed
-    )
 
 
 def _work(

@@ -130,9 +130,8 @@ def split(pictures: np.ndarray, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 def as_type(density: MFA, dtype: torch.dtype) -> MFA:
     """The same density in other numbers, without a trace of how it came about."""
-    return MFA(
-        *(part.detach().to(dtype) for part in density[:4]), observed=density.observed.detach()
-    )
+    parts = [part.detach().to(dtype) for part in density[:4]]
+    return MFA._make([*parts, density.observed.detach()])
 
 
 def _holes(pictures: np.ndarray) -> np.ndarray:

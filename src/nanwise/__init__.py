@@ -35,6 +35,8 @@ _NAMES = {
     "NanImageClassifier": "nanwise.estimators.image.classifier",
     "DMFAImputer": "nanwise.methods.image.dmfa",
     "MFAImputer": "nanwise.methods.image.mfa",
+    "FlowImputer": "nanwise.methods.image.flow",
+    "WAE": "nanwise.methods.image.wae",
     "make_imputer": "nanwise.estimators.impute.by_treatment",
     "VSAEImputer": "nanwise.methods.mixed.vsae",
     "TableModel": "nanwise.estimators.table_model",

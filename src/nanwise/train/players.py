@@ -4,7 +4,8 @@ A module whose parts work against each other names them in ``players``, an order
 player's name to the parameters that are its own. On a batch each player in turn gets the loss
 ``training_step(batch, phase=name)`` and moves its own parameters, and these only. A player that
 ``every`` lists, a dict from name to number, plays on the first and then on every n-th batch, so
-that the others play n times for its once.
+that the others play n times for its once. One that ``rates`` lists, a dict from name to number,
+learns at that many times the rate of the plan.
 
 A module with large parameters may set ``one_by_one = True``: each of them then moves, and drops its
 gradient, as soon as that is there. The result is the same to the last bit, and never more than one
@@ -14,6 +15,7 @@ than as an operation that it has a gradient from (detached copies of it, for exa
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -117,12 +119,15 @@ def make_players(fabric: Any, module: nn.Module, plan: Plan, steps: int) -> dict
         return {"main": _the_only(fabric, module, plan, steps)}
     own: dict[str, list[nn.Parameter]] = {k: list(v) for k, v in module.players.items()}  # type: ignore[union-attr,operator]
     every: dict[str, int] = dict(getattr(module, "every", {}))
-    _check(own, every)
+    rates: dict[str, float] = dict(getattr(module, "rates", {}))
+    _check(own, every, rates)
     fabric.to_device(module)
     _start_alike(fabric, module)
     batches = plan.epochs * steps
     return {
-        name: _one_of(fabric, module, plan, name, mine, every.get(name, 1), batches)
+        name: _one_of(
+            fabric, module, _at_rate(plan, rates.get(name)), name, mine, every.get(name, 1), batches
+        )
         for name, mine in own.items()
     }
 
@@ -175,6 +180,14 @@ def _one_of(
     return Player(partial(step, phase=name), backward, own, optimizer, schedule, plan.clip, every)
 
 
+def _at_rate(plan: Plan, rate: float | None) -> Plan:
+    if rate is None:
+        return plan
+    own = copy.copy(plan)
+    own.lr = plan.lr * rate
+    return own
+
+
 def _average(parameters: list[nn.Parameter], world: int) -> None:
     """Mean gradient over the processes, in one message; all take part, whatever they have."""
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
@@ -191,7 +204,9 @@ def _start_alike(fabric: Any, module: nn.Module) -> None:
             torch.distributed.broadcast(value.detach(), 0)
 
 
-def _check(own: dict[str, list[nn.Parameter]], every: dict[str, int]) -> None:
+def _check(
+    own: dict[str, list[nn.Parameter]], every: dict[str, int], rates: dict[str, float]
+) -> None:
     if not own or not all(own.values()):
         empty = [name for name, mine in own.items() if not mine]
         raise ValueError(f"module.players must give every player parameters; none: {empty}")
@@ -199,6 +214,11 @@ def _check(own: dict[str, list[nn.Parameter]], every: dict[str, int]) -> None:
     if strange or any(n < 1 for n in every.values()):
         raise ValueError(
             f"module.every must give players ({', '.join(own)}) numbers of at least 1, got {every}"
+        )
+    strange = sorted(set(rates) - set(own))
+    if strange or not all(rate > 0 for rate in rates.values()):
+        raise ValueError(
+            f"module.rates must give players ({', '.join(own)}) numbers above 0, got {rates}"
         )
     shared = sum(map(len, own.values())) - len({p for mine in own.values() for p in mine})
     if shared:

@@ -141,3 +141,22 @@ def test_a_loss_that_breaks_names_the_parameter() -> None:
         net.low.fill_(float("nan"))
     with pytest.raises(TrainingError, match="low"):
         go(net)
+
+
+def test_a_player_may_have_a_rate_of_its_own() -> None:
+    moved = {}
+    for rate in (None, 0.1):
+        net = Duel()
+        net.rates = {} if rate is None else {"high": rate}
+        go(net, epochs=1, batch=None, optimizer="adam", schedule=None)
+        moved[rate] = [(p.detach() - s).abs().max() for p, s in ((net.high, -1.0), (net.low, 1.0))]
+    torch.testing.assert_close(moved[0.1][0], 0.1 * moved[None][0], rtol=1e-3, atol=0)
+    torch.testing.assert_close(moved[0.1][1], moved[None][1], rtol=0.01, atol=0)
+
+
+@pytest.mark.parametrize("rates", [{"nobody": 1.0}, {"high": 0.0}])
+def test_rates_that_make_no_sense_are_refused(rates: dict[str, float]) -> None:
+    net = Duel()
+    net.rates = rates
+    with pytest.raises(ValueError, match=r"module\.rates"):
+        go(net)

@@ -51,6 +51,9 @@ class PictureNet:
         return net.double() if self._plan().precision == "float64" else net
 
     def _learn(self, values: np.ndarray, observed: np.ndarray, seed: int) -> None:
+        self._train(*self._sources(values, observed, seed), seed)
+
+    def _train(self, source: Any, validation: Any, seed: int) -> None:
         import torch
 
         from nanwise.train.loop import train
@@ -58,30 +61,33 @@ class PictureNet:
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             self.net_ = self._build()
-        source, validation = self._sources(values, observed, seed)
+        self._start(source)
+        plan = self._plan()
         self.history_ = train(
-            self.net_,
-            source,
-            self._plan(),
-            seed=seed,
-            validation=validation,
-            device=self.device,
+            self.net_, source, plan, seed=seed, validation=validation, device=self.device
         )
         self.net_.float()
         self.n_iter_ = len(self.history_)
 
+    def _start(self, source: Any) -> None:
+        """Called once between building and training: set weights from the training pictures."""
+
     def _sources(self, values: np.ndarray, observed: np.ndarray, seed: int) -> tuple[Any, Any]:
         """What to train on and what to validate on (None: nothing); too few are not split."""
-        n, plan = len(values), self._plan()
-        n_held = round(n * (plan.validation or 0.0))
+        kept, held = self._split(len(values), seed)
+        precision = self._plan().precision
+        if held is None:
+            return PictureBatches(values, observed, precision), None
+        both = (PictureBatches(values[rows], observed[rows], precision) for rows in (kept, held))
+        return next(both), next(both)
+
+    def _split(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Pictures to train on and those put aside by the plan, if any."""
+        n_held = round(n * (self._plan().validation or 0.0))
         if n_held < 1 or n - n_held < 2:
-            return PictureBatches(values, observed, plan.precision), None
+            return np.arange(n), None
         order = np.random.default_rng(seed).permutation(n)
-        kept, held = (
-            PictureBatches(values[rows], observed[rows], plan.precision)
-            for rows in (np.sort(order[n_held:]), order[:n_held])
-        )
-        return kept, held
+        return np.sort(order[n_held:]), np.sort(order[:n_held])
 
     def __nanwise_state__(self) -> dict[str, Any]:
         # An unfitted one may be a parameter of a fitted estimator.

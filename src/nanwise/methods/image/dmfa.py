@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "using deep Gaussian mixture model, ICONIP 2020",
     when="Holes of any shape in pictures of one size; some thousand pictures to learn from. What "
     "MisConv takes as the density of a hole.",
-    space={"factors": [2, 4, 8], "components": [1, 2], "width": [16, 32, 64]},
+    space={"factors": [2, 4, 8], "components": [1, 2], "width": [16, 32]},
     tiny={"factors": 2, "width": 8, "plan": Plan(epochs=2, batch=16)},
 )
 class DMFAImputer(PictureNet, ImageImputer):
@@ -44,20 +44,24 @@ class DMFAImputer(PictureNet, ImageImputer):
     net : {"skip", "linear", "conv"}, default="skip"
         ``skip``: our own, small and quick; ``linear``: as published for MNIST; ``conv``: as
         published for SVHN and CIFAR-10.
-    width : int, default=32
-        Channels of the first layers of ``skip`` and ``conv``.
+    width : int, default=16
+        Channels of the first layers of ``skip`` and ``conv`` (there 32 as published).
     hide : {"square", "pixels", "others"}, default="square"
         What is hidden while learning: a square, single pixels, or the hole of another picture.
     hide_size : float, default=0.5
         Side of the square as a share of the picture's, or share of the pixels.
     amplitude : float, default=0.5
         Entries of the factors are between plus and minus half of it (0.5 and 0.2 as published).
-    floor : float, default=1e-5
-        Least variance of a pixel.
-    mse : float, default=1.0
-        Weight of the squared error of the mean in the first epochs.
-    mse_share : float, default=0.1
-        For which share of the epochs it counts.
+    floor : float, default=1e-4
+        Least variance of a pixel, that of two or three grey levels of 256 (1e-10 as published). A
+        lower one makes background look more certain than it is: one pixel that is not as ever costs
+        a picture thousands of nats, and the terms of the log density, of size 1 / ``floor``, cancel
+        in single precision.
+    mse : float, default=50.0
+        Weight of the squared error of the mean beside the log density (1.0 as published). Factors
+        may explain what the mean could have said; the density alone then hardly teaches the mean.
+    mse_share : float, default=1.0
+        For which share of the epochs it counts, from the first on (0.1 as published).
     plan : Plan or None
         How to train. None stands for ``Plan(epochs=20, batch=64, lr=2e-3, weight_decay=0.01,
         schedule="onecycle", clip=500)``.
@@ -83,13 +87,13 @@ class DMFAImputer(PictureNet, ImageImputer):
         components: int = 1,
         factors: int = 4,
         net: str = "skip",
-        width: int = 32,
+        width: int = 16,
         hide: str = "square",
         hide_size: float = 0.5,
         amplitude: float = 0.5,
-        floor: float = 1e-5,
-        mse: float = 1.0,
-        mse_share: float = 0.1,
+        floor: float = 1e-4,
+        mse: float = 50.0,
+        mse_share: float = 1.0,
         plan: Plan | None = None,
         device: Any = None,
         verbose: bool = False,
@@ -143,6 +147,9 @@ class DMFAImputer(PictureNet, ImageImputer):
             mse=self.mse,
             mse_share=self.mse_share,
         )
+
+    def _start(self, source: Any) -> None:
+        self.net_.begin(source.values, source.observed)
 
     def _density(self, data: Observed) -> MFA:
         return self.net_(data.values, data.observed)

@@ -96,9 +96,10 @@ class MFAImputer(ImageImputer):
 
         from nanwise.completion import MFA
 
-        parts = (self.weights_, self.means_, self.factors_, self.noise_)
+        learnt = (self.weights_, self.means_, self.factors_, self.noise_)
         nothing = torch.zeros(1, *self.shape_, dtype=torch.bool)
-        return MFA(*(torch.as_tensor(part[None]).float() for part in parts), nothing)
+        weights, means, factors, noise = (torch.as_tensor(part[None]).float() for part in learnt)
+        return MFA(weights, means, factors, noise, nothing)
 
     def _check_settings(self) -> None:
         for name in ("components", "factors", "steps"):

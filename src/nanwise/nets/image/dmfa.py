@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from nanwise.completion.mfa import MFA
 from nanwise.missing import Observed
-from nanwise.nets.image.dmfa_bodies import make_body
+from nanwise.nets.image.dmfa_bodies import SkipBody, make_body
 from nanwise.nets.image.regions import hold_out
 
 
@@ -34,7 +34,7 @@ class DMFANet(nn.Module):
     net : {"skip", "linear", "conv"}
         The body, see :mod:`nanwise.nets.image.dmfa_bodies`.
     width : int
-        Channels of the first layers of ``skip`` and ``conv``.
+        Channels of the first layers of ``skip`` and ``conv`` (there 32 as published).
     amplitude : float
         a, the span of the entries of A.
     floor : float
@@ -43,9 +43,10 @@ class DMFANet(nn.Module):
     hide_size : float
         What is hidden in a step, see :func:`nanwise.nets.image.regions.hold_out`.
     mse : float
-        Weight of the squared error of the mean in the first epochs.
+        Weight of the squared error of the mean beside the log density. Factors may explain what the
+        mean could have said, and then the density alone hardly teaches the mean.
     mse_share : float
-        For which share of the epochs.
+        For which share of the epochs, from the first on.
     """
 
     def __init__(
@@ -54,14 +55,14 @@ class DMFANet(nn.Module):
         components: int = 1,
         factors: int = 4,
         net: str = "skip",
-        width: int = 32,
+        width: int = 16,
         *,
         amplitude: float = 0.5,
-        floor: float = 1e-5,
+        floor: float = 1e-4,
         hide: str = "square",
         hide_size: float = 0.5,
-        mse: float = 1.0,
-        mse_share: float = 0.1,
+        mse: float = 50.0,
+        mse_share: float = 1.0,
     ) -> None:
         super().__init__()
         self.shape, self.components, self.factors = shape, components, factors
@@ -84,7 +85,10 @@ class DMFANet(nn.Module):
 
     def predict(self, values: Tensor, observed: Tensor) -> MFA:
         """The same with values 0 in holes and what the body says of observed pixels left."""
-        logits, means, factors, noise = self.body(torch.cat([values, observed.to(values)], 1))
+        seen = torch.cat([values, observed.to(values)], 1)
+        # channels last: what convolutions of few channels are quicker in
+        seen = seen.contiguous(memory_format=torch.channels_last)
+        logits, means, factors, noise = self.body(seen)
         return MFA(
             logits.softmax(-1),
             means,
@@ -94,6 +98,20 @@ class DMFANet(nn.Module):
         )
 
     # -- training --------------------------------------------------------------------------------
+
+    def begin(self, values: Tensor, observed: Tensor) -> None:
+        """Begin with the mean and variance of each pixel in the training pictures.
+
+        The body ``skip`` has a place for them. Without that, a pixel that hardly ever changes needs
+        thousands of steps to become certain.
+        """
+        if not isinstance(self.body, SkipBody):
+            return
+        count = observed.sum(0).clamp(min=1)
+        mean = values.sum(0) / count
+        variance = (values.square().sum(0) / count - mean.square()).clamp(self.floor, 0.25)
+        never = ~observed.any(0)
+        self.body.begin(mean.masked_fill(never, 0.5), variance.masked_fill(never, 0.25))
 
     def begin_epoch(self, epoch: int, epochs: int) -> None:
         """The squared error counts in the first epochs only."""

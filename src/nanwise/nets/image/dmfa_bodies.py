@@ -29,41 +29,50 @@ class SkipBody(nn.Module):
     """Down to an eighth of the sides and up again, with a way past every level.
 
     Most of the work is done at half the sides and below, which is what makes it quick on a CPU; two
-    small layers at the full size see the picture itself again. A map learnt for each place tells
+    small layers at the full size see the picture itself again. Maps learnt for each place tell
     where in the picture a pixel is.
     """
 
     def __init__(
-        self, shape: tuple[int, ...], components: int, factors: int, width: int = 32
+        self, shape: tuple[int, ...], components: int, factors: int, width: int = 16
     ) -> None:
         super().__init__()
         channels, high, wide = shape
         self.size = components, factors, shape
-        w = width
-        self.down = nn.ModuleList(
-            [_conv(2 * channels, w, 2), _conv(w, 2 * w, 2), _conv(2 * w, 4 * w, 2)]
-        )
-        self.same = nn.ModuleList([_Block(w), _Block(2 * w), _Block(4 * w), _Block(4 * w)])
-        self.up = nn.ModuleList([_conv(6 * w, 2 * w), _conv(3 * w, w)])
-        self.widen = nn.Conv2d(w, 4 * (w // 2), 3, padding=1)
-        self.last = nn.Conv2d(w // 2 + 2 * channels, w // 2, 3, padding=1)
+        fine, middle, deep = width, 3 * width, 6 * width
         out = components * channels * (factors + 2)
-        self.head = _quiet(nn.Conv2d(w // 2, out, 3, padding=1))
-        self.place = nn.Parameter(torch.zeros(1, w, _half(high), _half(wide)))
+        self.down = nn.ModuleList(
+            [_conv(2 * channels, fine, 2), _conv(fine, middle, 2), _conv(middle, deep, 2)]
+        )
+        self.same = nn.ModuleList([_Block(fine), _Block(middle), _Block(deep)])
+        self.up = nn.ModuleList([nn.Conv2d(deep, middle, 1), nn.Conv2d(middle, fine, 1)])
+        self.mix = nn.ModuleList([_conv(middle, middle), _conv(fine, fine)])
+        self.widen = nn.Conv2d(fine, 4 * fine, 1)
+        self.last = _conv(fine + 2 * channels, fine)
+        self.head = _quiet(_conv(fine, out))
+        self.place = nn.Parameter(torch.zeros(1, fine, _half(high), _half(wide)))
         self.everywhere = nn.Parameter(torch.zeros(1, out, high, wide))
-        self.logits = _quiet(nn.Linear(4 * w, components))
+        self.logits = _quiet(nn.Linear(deep, components))
 
     def forward(self, x: Tensor) -> Raw:
         """Raw parameters for input (N, 2C, H, W)."""
         half = self.same[0](F.relu(self.down[0](x) + self.place))
         quarter = self.same[1](F.relu(self.down[1](half)))
-        eighth = self.same[3](self.same[2](F.relu(self.down[2](quarter))))
-        y = F.relu(self.up[0](torch.cat([_grow(eighth, quarter), quarter], 1)))
-        y = F.relu(self.up[1](torch.cat([_grow(y, half), half], 1)))
+        eighth = self.same[2](F.relu(self.down[2](quarter)))
+        y = F.relu(self.mix[0](F.relu(_grow(self.up[0](eighth), quarter) + quarter)))
+        y = F.relu(self.mix[1](F.relu(_grow(self.up[1](y), half) + half)))
         y = F.pixel_shuffle(self.widen(y), 2)[..., : x.shape[2], : x.shape[3]]
         y = F.relu(self.last(torch.cat([F.relu(y), x], 1)))
         raw = self.head(y) + self.everywhere
         return self.logits(eighth.mean((2, 3))), *_part(raw, *self.size)
+
+    @torch.no_grad()
+    def begin(self, mean: Tensor, variance: Tensor) -> None:
+        """Begin with what pixels (C, H, W) are like by themselves, in all pictures."""
+        components, factors, shape = self.size
+        maps = self.everywhere.view(components, factors + 2, *shape)
+        maps[:, 0] = mean
+        maps[:, 1] = variance.logit() - _FIRST_NOISE
 
 
 class LinearBody(nn.Module):

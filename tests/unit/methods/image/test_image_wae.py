@@ -1,0 +1,110 @@
+"""The autoencoder: shapes, known pixels only, both players, saving."""
+
+import numpy as np
+import pytest
+import torch
+
+import nanwise
+from nanwise import WAE, Plan
+from nanwise.errors import DataError
+
+SHAPE = (1, 9, 10)
+PLAN = Plan(epochs=2, batch=16, lr=1e-3, weight_decay=0.0)
+
+
+def pictures(n=24, seed=0):
+    rng = np.random.default_rng(seed)
+    whole = np.repeat(rng.random((n, 1, 9, 1)), 10, axis=3).astype(np.float32)
+    X = whole.copy()
+    X[1:, :, 2:6, 3:7] = np.nan
+    return X, whole
+
+
+def make(**settings):
+    own = {"gaps": "zero", "latent": 3, "widths": (4, 4, 8), "hidden": (8,), "plan": PLAN}
+    return WAE(**own | settings, random_state=0)
+
+
+@pytest.mark.parametrize("gaps", ["zero", "misconv", "mfa"])
+def test_codes_pictures_and_saving(gaps, tmp_path):
+    if gaps == "misconv":
+        from nanwise.methods.image.misconv import MisConv
+
+        gaps = MisConv(nanwise.MFAImputer(2, 2, steps=2))
+    X, _ = pictures()
+    model = make(gaps=gaps).fit(X)
+    codes = model.transform(X)
+    assert codes.shape == (24, 3)
+    made = model.inverse_transform(codes)
+    assert made.shape == X.shape
+    assert ((made >= 0) & (made <= 1)).all()
+    np.testing.assert_array_equal(model.reconstruct(X), made)
+    kept = model.reconstruct(X, keep=True)
+    there = ~np.isnan(X)
+    assert kept[there].tobytes() == X[there].tobytes()
+    np.testing.assert_array_equal(kept[~there], made[~there])
+    nanwise.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(nanwise.load(tmp_path / "model").transform(X), codes)
+
+
+def test_new_pictures_and_bad_codes():
+    model = make().fit(pictures()[0])
+    new = model.generate(5, random_state=1)
+    assert new.shape == (5, *SHAPE)
+    np.testing.assert_array_equal(new, model.generate(5, random_state=1))
+    assert (new[0] != new[1]).any()
+    with pytest.raises(DataError, match=r"\(n, 3\)"):
+        model.inverse_transform(np.zeros((2, 4)))
+
+
+def test_a_picture_is_coded_by_itself_and_extremes_work():
+    X, whole = pictures()
+    model = make().fit(X)
+    X[0], X[1] = np.nan, whole[1]
+    np.testing.assert_allclose(model.transform(X)[:2], model.transform(X[:2]), atol=1e-5)
+    assert np.isfinite(model.reconstruct(X[:2])).all()
+
+
+def test_both_players_learn_each_at_its_own_rate():
+    X, _ = pictures()
+    slow, fast = (
+        make(rate=rate, plan=Plan(epochs=1, batch=None, weight_decay=0.0)) for rate in (0.01, 1.0)
+    )
+    start = make(plan=Plan(epochs=1, batch=None, lr=1e-12, weight_decay=0.0)).fit(X)
+    moved = []
+    for model in (slow, fast):
+        model.fit(X)
+        before, after = (m.net_.discriminator[0].weight for m in (start, model))
+        moved.append((after - before).abs().max().item())
+    assert set(slow.history_[0]["losses"]) == {"discriminator", "autoencoder"}
+    assert moved[0] == pytest.approx(1e-5, rel=0.2)
+    assert moved[1] == pytest.approx(1e-3, rel=0.2)
+
+
+def test_only_known_pixels_count():
+    model = make().fit(pictures()[0])
+    net, (X, whole) = model.net_, pictures()
+    target = torch.as_tensor(X)
+    values, observed = target.nan_to_num(0.0), ~target.isnan()
+    loss, count = net.validation_step((values, observed, None, target, None))
+    assert count == observed.sum()
+    found = torch.as_tensor(model.reconstruct(X))
+    off = ((found - torch.as_tensor(whole)) ** 2)[observed].sum()
+    assert loss.item() == pytest.approx(off.item(), rel=1e-4)
+
+
+def test_it_learns_to_reconstruct():
+    X, whole = pictures(64)
+    before = make(plan=Plan(epochs=1, lr=1e-12)).fit(X).reconstruct(X)
+    model = make(plan=Plan(epochs=60, batch=32, lr=5e-3, weight_decay=0.0), latent=8).fit(X)
+    error = [np.mean((found - whole) ** 2) for found in (before, model.reconstruct(X))]
+    assert error[1] < 0.5 * error[0]
+
+
+def test_bad_settings_and_pictures_are_refused():
+    with pytest.raises(ValueError, match="widths"):
+        make(widths=(4, 4)).fit(pictures()[0])
+    with pytest.raises(ValueError, match="rate"):
+        make(rate=0).fit(pictures()[0])
+    with pytest.raises(DataError, match="at least two pictures"):
+        make().fit(pictures()[0][:1])

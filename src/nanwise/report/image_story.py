@@ -32,9 +32,9 @@ def _second(rows: list[dict[str, Any]]) -> str:
     first, second = rows[:2]
     if first.get("low") is not None and first["low"] <= second["accuracy"]:
         close = [row["method"] for row in rows[1:] if row["accuracy"] >= first["low"]]
+        names = " and ".join([", ".join(close[:-1]), close[-1]] if len(close) > 1 else close)
         return (
-            f"{' and '.join(close[:3])}{' and others' if len(close) > 3 else ''} "
-            f"{'lies' if len(close) == 1 else 'lie'} within that interval: with so few held-out "
+            f"{names} {'lies' if len(close) == 1 else 'lie'} within that interval: with so few held-out "
             "pictures the order may be chance."
         )
     return f"The next is {second['method']} with {percent(second['accuracy'], 1)}."

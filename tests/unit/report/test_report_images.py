@@ -40,6 +40,9 @@ def test_the_story_admits_that_the_order_may_be_chance(facts):
     facts["leaderboard"][1]["accuracy"] = 0.92
     assert "zero lies within that interval" in story(facts)
     assert "may be chance" in story(facts)
+    more = [facts["leaderboard"][1] | {"method": name} for name in ("knn", "dmfa")]
+    facts["leaderboard"] += more
+    assert "zero, knn and dmfa lie within that interval" in story(facts)
 
 
 def test_holes_cut_on_purpose_are_told(facts):

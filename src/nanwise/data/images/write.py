@@ -139,7 +139,7 @@ def _write_npz(pictures: Pictures, filled: np.ndarray, folder: Path) -> Path:
     path = folder / pictures.root.name
     if path.exists() and path.samefile(pictures.root):
         raise DataError(f"{path} would be overwritten; choose another folder")
-    arrays = fill_npz(pictures.root, pictures.X, filled)
+    arrays: dict[str, Any] = fill_npz(pictures.root, pictures.X, filled)
     replace(path, lambda file: np.savez_compressed(file, **arrays))
     return path
 

@@ -212,6 +212,16 @@ def test_weights_of_hivae_average_to_the_likelihood():
     assert torch.allclose(before, after, atol=0.02)
 
 
+def test_hivae_decodes_wide_attributes_as_it_does_narrow_ones(monkeypatch):
+    parts = [Part("vector", 20), Part("real", 1), Part("categorical", 3), Part("vector", 5)]
+    net = HIVAENet(parts, hidden=(), latent=2, components=3, width=4).double()
+    z, s = torch.randn(6, 2, 2).double(), torch.eye(3).double()[[0, 1, 2, 0, 1, 1]][:, None]
+    s = s.expand(6, 2, 3)
+    wide = net._decode(z, s)
+    monkeypatch.setattr("nanwise.nets.mixed.hivae._MANY", 100)
+    torch.testing.assert_close(net._decode(z, s), wide)
+
+
 def test_self_masking_pattern_is_the_formula():
     net = NotMIWAENet(REALS, hidden=(), latent=2).double()
     with torch.no_grad():

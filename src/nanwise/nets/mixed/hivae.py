@@ -16,6 +16,8 @@ from nanwise.nn.likelihoods import AnyPart, Heads
 
 #: temperature of the relaxed component at the end of training
 _COLDEST = 1e-3
+#: places of one attribute from which on each attribute is a product of matrices by itself
+_MANY = 16
 
 
 class HIVAENet(ImportanceNet):
@@ -103,11 +105,19 @@ class HIVAENet(ImportanceNet):
         return Gaussian.of(self.encode_z(torch.cat((features, s), -1)))
 
     def _decode(self, z: Tensor, s: Tensor) -> Tensor:
-        y = self.y(z).unflatten(-1, (-1, self.width))
-        places = (y.index_select(-2, self.owner) * self.from_y).sum(-1)
+        places = self._places(self.y(z).unflatten(-1, (-1, self.width)))
         of_s = self.from_s(s)
         n = self.heads.n_places
         return torch.cat((places + of_s[..., :n], of_s[..., n:]), -1)
+
+    def _places(self, y: Tensor) -> Tensor:
+        """Each place (…, n_places) from the vector of its attribute, of y (…, A, width)."""
+        widths = self.heads.place_widths
+        if max(widths, default=0) < _MANY:
+            return (y.index_select(-2, self.owner) * self.from_y).sum(-1)
+        # a copy of y for each pixel of a picture would be as large as the picture times the width
+        own = zip(y.unbind(-2), self.from_y.split(list(widths)), strict=True)
+        return torch.cat([mine @ weight.T for mine, weight in own], -1)
 
     def _divergence_s(self, scores: Tensor) -> Tensor:
         """Of q(s) from the uniform distribution."""

@@ -33,9 +33,10 @@ def _second(rows: list[dict[str, Any]]) -> str:
     if first.get("low") is not None and first["low"] <= second["accuracy"]:
         close = [row["method"] for row in rows[1:] if row["accuracy"] >= first["low"]]
         names = " and ".join([", ".join(close[:-1]), close[-1]] if len(close) > 1 else close)
+        verb = "lies" if len(close) == 1 else "lie"
         return (
-            f"{names} {'lies' if len(close) == 1 else 'lie'} within that interval: with so few held-out "
-            "pictures the order may be chance."
+            f"{names} {verb} within that interval: with so few held-out pictures the order may be "
+            "chance."
         )
     return f"The next is {second['method']} with {percent(second['accuracy'], 1)}."
 

@@ -66,7 +66,9 @@ def load_images(
     if split not in splits:
         raise DataError(f"{name} has the splits {', '.join(splits)}; got {split!r}")
     folder, read = _SETS[name]
-    return read(_home(folder, name, root), split, attribute)
+    X, y = read(_home(folder, name, root), split, attribute)
+    # files with channels last would leave them so in memory, and sums over pictures inexact
+    return np.ascontiguousarray(X), y
 
 
 def _home(folder: str, name: str, root: str | os.PathLike[str] | None) -> Path:

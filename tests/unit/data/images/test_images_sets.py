@@ -61,6 +61,7 @@ def test_cifar_as_rows_of_png_files(tmp_path):
     (tmp_path / "cifar10" / "train_lables.json").write_text(json.dumps(labels.tolist()))
     X, y = load_images("cifar10", "train", tmp_path)
     np.testing.assert_allclose(X, np.moveaxis(images, 3, 1) / 255, atol=1e-7)
+    assert X.flags.c_contiguous
     assert y.tolist() == labels.tolist()
     (tmp_path / "cifar10" / "train_lables.json").write_text("[1, 2, 3]")
     with pytest.raises(DataError, match="2 pictures, but 1 labels"):

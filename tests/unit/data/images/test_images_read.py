@@ -1,6 +1,8 @@
 """Pictures from folders and .npz files: formats, holes, labels, and what is wrong with a file."""
 
 import csv
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -91,8 +93,29 @@ def test_one_transparent_colour_of_plain_png(tmp_path):
     put(GREY, tmp_path / "a.png", transparency=int(GREY[0, 0]))
     same(read_images(tmp_path).X[0], expected(GREY, GREY[0, 0] == GREY))
     deep = GREY.astype(np.uint16) * 257
-    put(deep, tmp_path / "b.png")
-    assert not np.isnan(read_images(tmp_path).X[1]).any()
+    put(deep, tmp_path / "b.png", transparency=int(deep[0, 0]))
+    same(read_images(tmp_path).X[1], expected(GREY, GREY[0, 0] == GREY))
+
+
+def test_16_bits_per_colour_are_read_as_8_with_a_warning(tmp_path):
+    deep = RNG.integers(0, 65536, (6, 8, 3)).astype(">u2")
+
+    def chunk(kind, data):
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    lines = b"".join(b"\0" + row.tobytes() for row in deep)
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", 8, 6, 16, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(lines)),
+        (b"IEND", b""),
+    ]
+    content = b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+    (tmp_path / "deep.png").write_bytes(content)
+    with pytest.warns(GapWarning, match=r"16 bits per colour are read as 8 in deep\.png"):
+        found = read_images(tmp_path)
+    np.testing.assert_allclose(found.X[0], np.moveaxis(deep, -1, 0) / 65535, atol=1 / 255)
 
 
 def test_black_and_white(tmp_path):

@@ -53,7 +53,7 @@ def fit_factors(
     steps: int = 50,
     tolerance: float = 1e-4,
     floor: float = 1e-4,
-    prior: float = 1.0,
+    prior: float = 0.1,
     rng: Any = None,
 ) -> FactorFit:
     r"""EM for a mixture of factor analysers.

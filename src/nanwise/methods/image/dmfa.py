@@ -46,10 +46,12 @@ class DMFAImputer(PictureNet, ImageImputer):
         published for SVHN and CIFAR-10.
     width : int, default=16
         Channels of the first layers of ``skip`` and ``conv`` (there 32 as published).
-    hide : {"square", "pixels", "others"}, default="square"
+    hide : {"auto", "square", "pixels", "others"}, default="auto"
         What is hidden while learning: a square, single pixels, or the hole of another picture.
-    hide_size : float, default=0.5
-        Side of the square as a share of the picture's, or share of the pixels.
+        ``auto``: single pixels if the holes of the training pictures are scattered, else a square.
+    hide_size : float or None, default=None
+        Side of the square as a share of the picture's, or share of the pixels. None: 0.5 for a
+        square, as published, and 0.25 for pixels.
     amplitude : float, default=0.5
         Entries of the factors are between plus and minus half of it (0.5 and 0.2 as published).
     floor : float, default=1e-4
@@ -63,8 +65,8 @@ class DMFAImputer(PictureNet, ImageImputer):
     mse_share : float, default=1.0
         For which share of the epochs it counts, from the first on (0.1 as published).
     plan : Plan or None
-        How to train. None stands for ``Plan(epochs=20, batch=64, lr=2e-3, weight_decay=0.01,
-        schedule="onecycle", clip=500)``.
+        How to train. None stands for ``Plan(epochs=20, batch=64, lr=3e-3, weight_decay=0.01,
+        schedule="onecycle", clip=200)``.
     device : {None, "cpu", "cuda", "cuda:<n>", "auto"}
     verbose : bool, default=False
         Whether to show a progress bar.
@@ -80,6 +82,23 @@ class DMFAImputer(PictureNet, ImageImputer):
         Losses of the epochs.
     n_iter_ : int
         Number of epochs.
+
+    Notes
+    -----
+    As published for MNIST: ``net="linear", mse=0, floor=1e-10`` and ``Plan(epochs=20, batch=48,
+    lr=4e-5, optimizer="adam", weight_decay=0, schedule=None)``; for SVHN and CIFAR-10:
+    ``net="conv", width=32, amplitude=0.2, mse=1, mse_share=0.1`` and 100 epochs. The published
+    program sums over components where this one has the density of the mixture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nanwise import DMFAImputer, Plan
+    >>> X = np.tile(np.linspace(0, 1, 8), (40, 1, 8, 1))
+    >>> X[:, :, 2:5, 2:5] = np.nan
+    >>> imputer = DMFAImputer(width=4, plan=Plan(epochs=1, batch=20), random_state=0).fit(X)
+    >>> imputer.transform(X).shape, imputer.sample(X, 3, random_state=0).shape
+    ((40, 1, 8, 8), (3, 40, 1, 8, 8))
     """
 
     def __init__(
@@ -88,8 +107,8 @@ class DMFAImputer(PictureNet, ImageImputer):
         factors: int = 4,
         net: str = "skip",
         width: int = 16,
-        hide: str = "square",
-        hide_size: float = 0.5,
+        hide: str = "auto",
+        hide_size: float | None = None,
         amplitude: float = 0.5,
         floor: float = 1e-4,
         mse: float = 50.0,
@@ -118,8 +137,8 @@ class DMFAImputer(PictureNet, ImageImputer):
         for name in ("components", "factors", "width"):
             whole(name, getattr(self, name))
         one_of("net", self.net, ("skip", "linear", "conv"))
-        one_of("hide", self.hide, ("square", "pixels", "others"))
-        number("hide_size", self.hide_size, above=0.0, below=1.0)
+        one_of("hide", self.hide, ("auto", "square", "pixels", "others"))
+        number("hide_size", self.hide_size, above=0.0, below=1.0, optional=True)
         number("amplitude", self.amplitude, above=0.0)
         number("floor", self.floor, above=0.0)
         number("mse", self.mse, least=0.0)
@@ -128,7 +147,7 @@ class DMFAImputer(PictureNet, ImageImputer):
 
     def _default_plan(self) -> Plan:
         return Plan(
-            epochs=20, batch=64, lr=2e-3, weight_decay=0.01, schedule="onecycle", clip=500.0
+            epochs=20, batch=64, lr=3e-3, weight_decay=0.01, schedule="onecycle", clip=200.0
         )
 
     def _network(self, shape: tuple[int, ...]) -> Any:

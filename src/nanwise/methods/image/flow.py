@@ -49,10 +49,9 @@ class FlowImputer(PictureNet, ImageImputer):
         Number of draws whose mean fills a hole; also the factors of :meth:`complete`.
     levels : int or None, default=256
         Grey levels of the pictures; None: numbers between 0 and 1 that hardly repeat.
-    hide : {"square", "pixels", "others"}, default="square"
+    hide : {"auto", "square", "pixels", "others"}, default="auto"
+    hide_size : float or None, default=None
         What is hidden while learning, see :class:`nanwise.DMFAImputer`.
-    hide_size : float, default=0.5
-        Side of the square as a share of the picture's, or share of the pixels.
     plan : Plan or None
         How to train. None stands for ``Plan(epochs=20, batch=64, lr=1e-3, weight_decay=1e-4,
         schedule="onecycle", clip=100)``.
@@ -85,8 +84,8 @@ class FlowImputer(PictureNet, ImageImputer):
         width: int = 24,
         draws: int = 16,
         levels: int | None = 256,
-        hide: str = "square",
-        hide_size: float = 0.5,
+        hide: str = "auto",
+        hide_size: float | None = None,
         plan: Plan | None = None,
         device: Any = None,
         verbose: bool = False,
@@ -107,8 +106,8 @@ class FlowImputer(PictureNet, ImageImputer):
         for name in ("couplings", "width", "draws"):
             whole(name, getattr(self, name))
         whole("levels", self.levels, optional=True)
-        one_of("hide", self.hide, ("square", "pixels", "others"))
-        number("hide_size", self.hide_size, above=0.0, below=1.0)
+        one_of("hide", self.hide, ("auto", "square", "pixels", "others"))
+        number("hide_size", self.hide_size, above=0.0, below=1.0, optional=True)
         super()._check_settings()
 
     def _default_plan(self) -> Plan:
@@ -121,6 +120,9 @@ class FlowImputer(PictureNet, ImageImputer):
 
         own = {"levels": self.levels, "hide": self.hide, "hide_size": self.hide_size}
         return FlowNet(shape, self.couplings, self.width, **own)  # type: ignore[arg-type]
+
+    def _start(self, source: Any) -> None:
+        self.net_.begin(source.observed)
 
     # -- answering -------------------------------------------------------------------------------
 

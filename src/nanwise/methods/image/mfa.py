@@ -49,7 +49,7 @@ class MFAImputer(ImageImputer):
         Stop when a step raises the log density of a picture by less.
     floor : float, default=1e-4
         Least variance of a pixel.
-    prior : float, default=1.0
+    prior : float, default=0.1
         The variance of each pixel in a component is learnt as if that many further pictures with
         the variance of the pixel in all pictures had been seen.
     random_state : int, RandomState or None
@@ -73,7 +73,7 @@ class MFAImputer(ImageImputer):
         steps: int = 50,
         tolerance: float = 0.01,
         floor: float = 1e-4,
-        prior: float = 1.0,
+        prior: float = 0.1,
         random_state: Any = None,
     ) -> None:
         self.components = components

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from nanwise.completion.mfa import MFA
 from nanwise.missing import Observed
 from nanwise.nets.image.dmfa_bodies import SkipBody, make_body
-from nanwise.nets.image.regions import hold_out
+from nanwise.nets.image.regions import choose, hold_out
 
 
 class DMFANet(nn.Module):
@@ -39,9 +39,9 @@ class DMFANet(nn.Module):
         a, the span of the entries of A.
     floor : float
         Least variance.
-    hide : {"square", "pixels", "others"}
-    hide_size : float
-        What is hidden in a step, see :func:`nanwise.nets.image.regions.hold_out`.
+    hide : {"auto", "square", "pixels", "others"}
+    hide_size : float or None
+        What is hidden in a step, see :mod:`nanwise.nets.image.regions`.
     mse : float
         Weight of the squared error of the mean beside the log density. Factors may explain what the
         mean could have said, and then the density alone hardly teaches the mean.
@@ -60,7 +60,7 @@ class DMFANet(nn.Module):
         amplitude: float = 0.5,
         floor: float = 1e-4,
         hide: str = "square",
-        hide_size: float = 0.5,
+        hide_size: float | None = 0.5,
         mse: float = 50.0,
         mse_share: float = 1.0,
     ) -> None:
@@ -103,8 +103,9 @@ class DMFANet(nn.Module):
         """Begin with the mean and variance of each pixel in the training pictures.
 
         The body ``skip`` has a place for them. Without that, a pixel that hardly ever changes needs
-        thousands of steps to become certain.
+        thousands of steps to become certain. What is hidden is chosen here, too.
         """
+        self.hide, self.hide_size = choose(self.hide, self.hide_size, observed)
         if not isinstance(self.body, SkipBody):
             return
         count = observed.sum(0).clamp(min=1)
@@ -120,7 +121,7 @@ class DMFANet(nn.Module):
     def training_step(self, batch: Any, phase: str = "main") -> Tensor:
         """Mean negative log density of what is hidden and observed."""
         values, observed = batch
-        held = hold_out(observed, self.hide, self.hide_size)
+        held = self._hold_out(observed)
         return self._losses(values, observed, held, self.mse_now).mean()
 
     def validation_step(self, batch: Any) -> tuple[Tensor, Tensor]:
@@ -128,9 +129,12 @@ class DMFANet(nn.Module):
         values, observed = batch
         with torch.random.fork_rng(devices=[values.device] if values.is_cuda else []):
             torch.default_generator.manual_seed(0)
-            held = hold_out(observed.cpu(), self.hide, self.hide_size).to(observed.device)
+            held = self._hold_out(observed.cpu()).to(observed.device)
         losses = self._losses(values, observed, held, 0.0)
         return losses.sum(), torch.as_tensor(len(losses))
+
+    def _hold_out(self, observed: Tensor) -> Tensor:
+        return hold_out(observed, *choose(self.hide, self.hide_size, observed))
 
     def _losses(self, values: Tensor, observed: Tensor, held: Tensor, mse: float) -> Tensor:
         shown, cells = observed & ~held, observed & held

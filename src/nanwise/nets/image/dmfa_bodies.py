@@ -39,7 +39,7 @@ class SkipBody(nn.Module):
         super().__init__()
         channels, high, wide = shape
         self.size = components, factors, shape
-        fine, middle, deep = width, 3 * width, 6 * width
+        fine, middle, deep, thin = width, 3 * width, 6 * width, max(width // 2, 4)
         out = components * channels * (factors + 2)
         self.down = nn.ModuleList(
             [_conv(2 * channels, fine, 2), _conv(fine, middle, 2), _conv(middle, deep, 2)]
@@ -47,9 +47,9 @@ class SkipBody(nn.Module):
         self.same = nn.ModuleList([_Block(fine), _Block(middle), _Block(deep)])
         self.up = nn.ModuleList([nn.Conv2d(deep, middle, 1), nn.Conv2d(middle, fine, 1)])
         self.mix = nn.ModuleList([_conv(middle, middle), _conv(fine, fine)])
-        self.widen = nn.Conv2d(fine, 4 * fine, 1)
-        self.last = _conv(fine + 2 * channels, fine)
-        self.head = _quiet(_conv(fine, out))
+        self.widen = nn.Conv2d(fine, 4 * thin, 1)
+        self.last = _conv(thin + 2 * channels, thin)
+        self.head = _quiet(_conv(thin, out))
         self.place = nn.Parameter(torch.zeros(1, fine, _half(high), _half(wide)))
         self.everywhere = nn.Parameter(torch.zeros(1, out, high, wide))
         self.logits = _quiet(nn.Linear(deep, components))

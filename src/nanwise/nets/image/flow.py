@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from nanwise.nets.image.regions import hold_out
+from nanwise.nets.image.regions import choose, hold_out
 
 #: logits of a picture stay this far from 0 and 1, as ACFlow squeezes them
 _MARGIN = 0.05
@@ -36,7 +36,7 @@ class FlowNet(nn.Module):
         Number of grey levels of the data: uniform noise of one level is added in training, without
         which a density of numbers that repeat has no bound. None: numbers are continuous.
     hide, hide_size
-        What is hidden in a step, see :func:`nanwise.nets.image.regions.hold_out`.
+        What is hidden in a step, see :mod:`nanwise.nets.image.regions`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class FlowNet(nn.Module):
         *,
         levels: int | None = 256,
         hide: str = "square",
-        hide_size: float = 0.5,
+        hide_size: float | None = 0.5,
     ) -> None:
         super().__init__()
         self.shape, self.levels, self.hide, self.hide_size = shape, levels, hide, hide_size
@@ -118,10 +118,14 @@ class FlowNet(nn.Module):
 
     # -- training --------------------------------------------------------------------------------
 
+    def begin(self, observed: Tensor) -> None:
+        """Choose what is hidden by the holes of the training pictures."""
+        self.hide, self.hide_size = choose(self.hide, self.hide_size, observed)
+
     def training_step(self, batch: Any, phase: str = "main") -> Tensor:
         """Mean negative log density of what is hidden and observed."""
         values, observed = batch
-        held = hold_out(observed, self.hide, self.hide_size)
+        held = hold_out(observed, *choose(self.hide, self.hide_size, observed))
         noise = torch.rand_like(values)
         return -self.log_prob(
             self.levelled(values, noise), observed & ~held, observed & held

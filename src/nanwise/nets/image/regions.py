@@ -5,7 +5,35 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-SORTS = ("square", "pixels", "others")
+SORTS = ("auto", "square", "pixels", "others")
+#: pictures that are looked at to tell what sort of holes there are
+_SOME = 1000
+
+
+def choose(sort: str, size: float | None, observed: Tensor) -> tuple[str, float]:
+    """What to hide from a network that is to fill holes like those of these pictures.
+
+    Parameters
+    ----------
+    sort : {"auto", "square", "pixels", "others"}
+        ``auto``: ``pixels`` if most missing pixels have an observed neighbour to the right or
+        below, more than holes of one piece would have; else ``square``.
+    size : float or None
+        None: 0.5 for a square; 0.25 for single pixels, so that not too few are left to see.
+    observed : Tensor of bool, shape (N, C, H, W)
+    """
+    if sort == "auto":
+        sort = "pixels" if _are_scattered(~observed[:_SOME]) else "square"
+    return sort, (0.25 if sort == "pixels" else 0.5) if size is None else size
+
+
+def _are_scattered(missing: Tensor) -> bool:
+    below = missing[..., :-1, :], missing[..., 1:, :]
+    right = missing[..., :-1], missing[..., 1:]
+    together = sum(int((one & other).sum()) for one, other in (below, right))
+    number = sum(int(one.sum()) for one, _ in (below, right))
+    # Of pixels that are missing independently, a share p, a share p of the neighbours is missing.
+    return together < number * (1 + missing.float().mean().item()) / 2
 
 
 def hold_out(observed: Tensor, sort: str = "square", size: float = 0.5) -> Tensor:
@@ -18,7 +46,7 @@ def hold_out(observed: Tensor, sort: str = "square", size: float = 0.5) -> Tenso
     sort : {"square", "pixels", "others"}
         ``square``: a rectangle of ``size`` times the sides, anywhere in the picture; ``pixels``:
         single pixels, a share of ``size``; ``others``: what is missing in another picture of the
-        batch, a square where that has nothing missing.
+        batch, a square where that has nothing missing. See :func:`choose` for ``auto``.
     size : float
         Between 0 and 1.
 

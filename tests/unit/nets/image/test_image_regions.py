@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nanwise.nets.image.regions import hold_out
+from nanwise.nets.image.regions import choose, hold_out
 
 
 def some(n=200, shape=(2, 8, 6)):
@@ -40,3 +40,31 @@ def test_holes_of_other_pictures_are_copied():
     assert torch.equal(held[1], ~observed[0])
     # the first and the last picture follow one without a hole
     assert (held[[0, 2]].sum((1, 2, 3)) == 24).all()
+
+
+def scattered(share):
+    return torch.rand(100, 1, 12, 12) >= share
+
+
+def strokes():
+    observed = some(100, (1, 12, 12))
+    observed[:, :, 3:6] = False
+    observed[:, :, :, 8:11] = False
+    return observed
+
+
+@pytest.mark.parametrize(
+    ("observed", "sort"),
+    [
+        (scattered(0.1), "pixels"),
+        (scattered(0.75), "pixels"),
+        (~hold_out(some(100, (1, 12, 12)), "square", 0.5), "square"),
+        (strokes(), "square"),
+        (some(5), "square"),
+        (some(5, (1, 1, 1)), "square"),
+    ],
+)
+def test_what_is_hidden_is_like_the_holes(observed, sort):
+    assert choose("auto", None, observed) == (sort, {"square": 0.5, "pixels": 0.25}[sort])
+    assert choose("auto", 0.3, observed) == (sort, 0.3)
+    assert choose("others", None, observed) == ("others", 0.5)

@@ -226,7 +226,8 @@ def _report_filled(
     from nanwise.bench.image_sheets import sheet
     from nanwise.report import write
 
-    torn = [k for k, own in enumerate(pictures.observed) if not own.all()][:SHOWN]
+    torn = [k for k, own in enumerate(pictures.observed) if not own.all()]
+    torn = torn[:: -(-len(torn) // SHOWN) or 1]  # from all folders, not only the first
     method = type(imputer).__name__
     facts = {
         "kind": "images",

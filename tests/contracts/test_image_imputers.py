@@ -125,6 +125,14 @@ def test_saved_and_brought_back(fitted, tmp_path):
     np.testing.assert_array_equal(back.sample(X, 2, 0), fitted.sample(X, 2, 0))
 
 
+def test_a_state_that_does_not_fit_is_refused(fitted):
+    state = fitted.__nanwise_state__()
+    for shape in ((7, 9, 8), (2, 9), (2, 9, 0)):
+        broken = state | {"learnt": state["learnt"] | {"shape_": shape}}
+        with pytest.raises(ValueError, match=r"not fit|three whole numbers"):
+            type(fitted).__from_nanwise_state__(broken)
+
+
 @pytest.mark.parametrize("entry", METHODS, ids=lambda m: m.name)
 def test_an_unfitted_one_says_so_and_can_be_cloned_and_saved(entry, tmp_path):
     imputer = clone(entry.make(**entry.tiny, random_state=1))

@@ -105,9 +105,21 @@ class PictureNet:
         for name, value in state["learnt"].items():
             setattr(made, name, value)
         if state["weights"] is not None:
+            made._refuse_misfit(state["weights"])
             made.net_ = made._network(made.shape_).eval()
             made.net_.load_state_dict(state["weights"])
         return made
+
+    def _refuse_misfit(self, weights: dict[str, Any]) -> None:
+        """Refuse a state whose parts do not belong together, before memory is taken for it."""
+        import torch
+
+        if len(self.shape_) != 3 or not all(type(n) is int and n > 0 for n in self.shape_):
+            raise ValueError(f"shape_ must be three whole numbers above 0, got {self.shape_!r}")
+        with torch.device("meta"):
+            wanted = self._network(self.shape_).state_dict()
+        if {k: v.shape for k, v in wanted.items()} != {k: v.shape for k, v in weights.items()}:
+            raise ValueError("the weights do not fit the network that the parameters describe")
 
 
 class PictureBatches:

@@ -130,3 +130,26 @@ class MFAImputer(ImageImputer):
 
     def _density(self, data: Observed) -> MFA:
         return self.density().condition(data)
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def __nanwise_state__(self) -> dict[str, Any]:
+        learnt = {k: v for k, v in vars(self).items() if k.endswith("_")}
+        return {"params": self.get_params(deep=False), "learnt": learnt}
+
+    @classmethod
+    def __from_nanwise_state__(cls, state: dict[str, Any]) -> MFAImputer:
+        made = cls(**state["params"])
+        for name, value in state["learnt"].items():
+            setattr(made, name, value)
+        if state["learnt"]:
+            made._refuse_misfit()
+        return made
+
+    def _refuse_misfit(self) -> None:
+        """Refuse a state whose parts do not belong together."""
+        k, rank, shape = self.components, self.factors, tuple(self.shape_)
+        wanted = ((k,), (k, *shape), (k, rank, *shape), (k, *shape))
+        parts = (self.weights_, self.means_, self.factors_, self.noise_)
+        if len(shape) != 3 or tuple(part.shape for part in parts) != wanted:
+            raise ValueError("the mixture does not fit the shape and the parameters")

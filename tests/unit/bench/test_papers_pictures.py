@@ -13,7 +13,8 @@ from nanwise.bench.papers.table import find_table, tables
 from nanwise.bench.reproduce import reproduce
 
 DRAFT = ("fig1", "fig3", "fig4", "fig8", "fig9", "table4")
-IDS = {"misconv/table1", "misconv/table2", "misconv/fig2", *(f"draft/{name}" for name in DRAFT)}
+MISCONV = ("table1", "table2", "fig2", "cifar10")
+IDS = {*(f"misconv/{name}" for name in MISCONV), *(f"draft/{name}" for name in DRAFT)}
 
 
 def heading(headings, name):
@@ -66,6 +67,10 @@ def test_settings_of_the_supplement():
     assert case.protocol["density_epochs"] == 20
     assert case.protocol["rows"] is None
     assert first_case("misconv/table1", "GT", "square").hide is None
+    case = first_case("misconv/cifar10", "zero", "square", "paper")
+    plan = case.params["plan"]
+    assert (plan["batch"], plan["lr"], plan["epochs"], plan["optimizer"]) == (64, 1e-4, 35, "adam")
+    assert case.params["backbone"] == "deep"
 
 
 @pytest.mark.parametrize("row", ["zero", "k-NN", "MisConv", "MisConv + mask", "DMFA mean", "GT"])
@@ -135,7 +140,12 @@ def test_a_perceptron_learns_and_keeps_what_is_drawn():
 
 @pytest.mark.parametrize(
     ("id", "only"),
-    [("draft/fig4", None), ("draft/fig8", ["4"]), ("misconv/table1", ["zero", "PC", "square"])],
+    [
+        ("draft/fig4", None),
+        ("draft/fig8", ["4"]),
+        ("misconv/table1", ["zero", "PC", "square"]),
+        ("misconv/cifar10", ["MisConv"]),
+    ],
 )
 def test_smoke(id, only):
     facts = reproduce(id, "smoke", only=only)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nanwise.estimators.image.backbones import check_backbone, make_backbone
 from nanwise.estimators.image.choice import resolve
 from nanwise.estimators.image.inputs import read_pictures
 from nanwise.estimators.image.pictures import blocks, warn_about_pixels
@@ -38,7 +38,7 @@ class NanImageClassifier(NetClassifier):
         MisConv paper for MNIST and CIFAR-10 (:class:`nanwise.nets.image.backbone.Backbone`). A
         torch module takes (N, width, H, W) and gives (N, n_classes); it is copied before training.
         A callable ``backbone(width, n_classes)`` makes such a module. A model with a module or
-        callable of your own cannot be saved by :func:`nanwise.save`.
+        callable of your own cannot be saved by :func:`nanwise.save`. Lazy layers are welcome.
     width : int, default=32
         Channels of the first layer.
     class_weight : dict, "balanced" or None
@@ -146,7 +146,7 @@ class NanImageClassifier(NetClassifier):
         super()._check_settings()
         whole("width", self.width)
         number("room", self.room, least=0.0)
-        self._factory()
+        check_backbone(self.backbone)
 
     def _default_plan(self) -> Plan:
         return Plan(epochs=10, batch=64, optimizer="adam", weight_decay=0.0)
@@ -176,26 +176,9 @@ class NanImageClassifier(NetClassifier):
         from nanwise.nets.image.classifier import ImageNet
 
         layer = self.treatment_.layer(self.shape_[0], self.width)
-        return ImageNet(layer, self._factory()(self.width, self._n_out()), self._loss())
-
-    def _factory(self) -> Any:
-        """``(width, n_classes) -> Module``, or an error that says what ``backbone`` may be."""
-        from torch import nn
-
-        from nanwise.nets.image.backbone import BACKBONES, Backbone
-
-        if isinstance(self.backbone, nn.Module):
-            given = self.backbone
-            return lambda width, n_out: copy.deepcopy(given)
-        if callable(self.backbone):
-            return self.backbone
-        name = "small" if self.backbone is None else self.backbone
-        if name not in BACKBONES:
-            raise ValueError(
-                f"backbone must be one of {', '.join(BACKBONES)}, a torch module or a callable, "
-                f"got {self.backbone!r}"
-            )
-        return lambda width, n_out: Backbone(width, n_out, self.shape_[1:], **BACKBONES[name])
+        size = (self.shape_[1], self.shape_[2])
+        body = make_backbone(self.backbone, self.width, self._n_out(), size)
+        return ImageNet(layer, body, self._loss())
 
     def _n_out(self) -> int:
         # One output per class, also for two: a backbone of one's own need not know of an exception.

@@ -68,6 +68,16 @@ def test_backbones():
         model(backbone="large").fit(x, y)
 
 
+def test_a_backbone_is_tried_before_training():
+    x, y = pictures(classes=3)
+    lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(3))
+    assert model(backbone=lazy).fit(x, y).predict_proba(x).shape == (32, 3)
+    with pytest.raises(ValueError, match=r"must give \(N, 3\).*gave \(2, 144\)"):
+        model(backbone=nn.Flatten()).fit(x, y)
+    with pytest.raises(ValueError, match=r"maps of shape \(N, 4, 6, 6\)"):
+        model(backbone=nn.Linear(5, 3)).fit(x, y)
+
+
 def test_odd_sizes_fit_the_backbone():
     x, y = pictures(side=7)
     assert model(backbone="deep").fit(x[:, :, :5], y).predict(x[:2, :, :5]).shape == (2,)

@@ -59,7 +59,7 @@ class DMFAImputer(PictureNet, ImageImputer):
         lower one makes background look more certain than it is: one pixel that is not as ever costs
         a picture thousands of nats, and the terms of the log density, of size 1 / ``floor``, cancel
         in single precision.
-    mse : float, default=50.0
+    mse : float, default=15.0
         Weight of the squared error of the mean beside the log density (1.0 as published). Factors
         may explain what the mean could have said; the density alone then hardly teaches the mean.
     mse_share : float, default=1.0
@@ -111,7 +111,7 @@ class DMFAImputer(PictureNet, ImageImputer):
         hide_size: float | None = None,
         amplitude: float = 0.5,
         floor: float = 1e-4,
-        mse: float = 50.0,
+        mse: float = 15.0,
         mse_share: float = 1.0,
         plan: Plan | None = None,
         device: Any = None,

@@ -29,7 +29,7 @@ _FLOOR = 1e-5
     paper="after Li, Akbar, Oliva: ACFlow: Flow Models for Arbitrary Conditional Likelihoods, ICML "
     "2020; our own compact network",
     when="Draws that look like pictures are wanted, and time to train is no matter.",
-    space={"couplings": [4, 6, 10], "width": [16, 24, 48]},
+    space={"couplings": [4, 6, 10], "width": [16, 32]},
     tiny={"couplings": 2, "width": 4, "draws": 3, "plan": Plan(epochs=2, batch=16)},
 )
 class FlowImputer(PictureNet, ImageImputer):
@@ -41,9 +41,9 @@ class FlowImputer(PictureNet, ImageImputer):
 
     Parameters
     ----------
-    couplings : int, default=6
+    couplings : int, default=4
         Number of couplings.
-    width : int, default=24
+    width : int, default=16
         Channels of the networks in them.
     draws : int, default=16
         Number of draws whose mean fills a hole; also the factors of :meth:`complete`.
@@ -80,8 +80,8 @@ class FlowImputer(PictureNet, ImageImputer):
 
     def __init__(
         self,
-        couplings: int = 6,
-        width: int = 24,
+        couplings: int = 4,
+        width: int = 16,
         draws: int = 16,
         levels: int | None = 256,
         hide: str = "auto",

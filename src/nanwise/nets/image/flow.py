@@ -42,8 +42,8 @@ class FlowNet(nn.Module):
     def __init__(
         self,
         shape: tuple[int, ...],
-        couplings: int = 6,
-        width: int = 24,
+        couplings: int = 4,
+        width: int = 16,
         *,
         levels: int | None = 256,
         hide: str = "square",

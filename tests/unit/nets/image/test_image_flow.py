@@ -107,6 +107,32 @@ def test_levels_there_and_back():
     torch.testing.assert_close(net.draw(values, observed, z), values, rtol=0, atol=1e-9)
 
 
+def test_it_learns_what_pixels_have_in_common():
+    """Pictures of one random grey each: the hole has the grey of the rest."""
+    torch.manual_seed(0)
+    net = FlowNet((1, 6, 6), 2, 8, levels=16)
+    optimizer = torch.optim.AdamW(net.parameters(), 5e-3)
+    everything = torch.ones(32, 1, 6, 6, dtype=torch.bool)
+    losses = []
+    for _ in range(150):
+        grey = torch.randint(16, (32, 1, 1, 1)).expand(-1, 1, 6, 6) / 15
+        loss = net.training_step((grey, everything))
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 100.0)
+        optimizer.step()
+        losses.append(loss.item())
+    # a uniform density of nine pixels has the loss 0
+    assert sum(losses[-10:]) / 10 < -5
+    grey = (torch.arange(16.0) / 15).view(16, 1, 1, 1).expand(-1, 1, 6, 6)
+    observed = everything[:16].clone()
+    observed[:, :, 2:5, 2:5] = False
+    with torch.no_grad():
+        drawn = torch.stack([net.draw(grey, observed, torch.randn_like(grey)) for _ in range(10)])
+    error = (drawn.mean(0) - grey)[~observed].square().mean()
+    assert error < 0.2 * grey.var()
+
+
 def test_moments_of_draws_become_a_density():
     draws = torch.rand(5, 2, 1, 2, 2)
     mean, factors, noise = moments(draws, 1e-5)

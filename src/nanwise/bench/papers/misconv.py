@@ -44,8 +44,8 @@ NOTES_1 = (
     "epochs), density trained for 20 epochs on the same incomplete pictures, and fixed while the "
     "classifier learns. Training and test pictures both have holes. All rows share the network "
     "behind the first layer.",
-    "The density is our DMFAImputer at its defaults, not the published network; while it learns, "
-    "what is hidden from it has the shape of another picture's hole.",
+    "The density is our DMFAImputer at its defaults, not the published network. While it learns, a "
+    "square is hidden from it, as published; single pixels, where holes are scattered (noise).",
     "ACFlow is not to be had: its row is a compact conditional flow of our own, called flow, whose "
     "mean fills the holes. k-NN: our donors are the incomplete training pictures; those of the "
     "public code were complete. PC: a ReLU follows the partial convolution, as it follows every "

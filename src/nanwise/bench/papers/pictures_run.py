@@ -103,12 +103,8 @@ def _fitted(case: Case) -> Any:
     from nanwise.registry import find
 
     imputer = find(case.method).make(random_state=case.seed)
-    known = imputer.get_params()
-    if "plan" in known and case.protocol["density_epochs"] is not None:
+    if "plan" in imputer.get_params() and case.protocol["density_epochs"] is not None:
         imputer.set_params(plan__epochs=case.protocol["density_epochs"])
-    if "hide" in known:
-        # holes as the pictures themselves have them
-        imputer.set_params(hide="others")
     return imputer.fit(pictures_of(case)[0][0])
 
 

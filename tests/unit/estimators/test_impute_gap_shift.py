@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nanwise import ChainedImputer
-from nanwise.estimators.impute_core import gap_shift
+from nanwise.estimators.impute_core import gap_shift, stacked
+from nanwise.estimators.impute_core.blocks import Blocks
 from nanwise.estimators.impute_core.gap_shift import learn_shift
 
 
@@ -70,3 +71,29 @@ def test_chained_learns_from_which_cells_are_hidden():
         np.sqrt(((filled - truth)[held] ** 2).mean()) for filled in (ours, blind.transform(x))
     )
     assert error < 0.97 * without
+
+
+def test_expectation_given_all_other_columns_is_the_regression_on_them():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
+    blocks = Blocks(("real",) * 4, (1, 2, 3, 4), x.min(axis=0), x.max(axis=0))
+    learnt = stacked.Learnt(x.mean(axis=0), np.cov(x.T), [])
+    found = stacked._given_all(blocks, learnt, x, 2)
+    others = np.column_stack([np.ones(200), np.delete(x, 2, axis=1)])
+    expected = others @ np.linalg.lstsq(others, x[:, 2], rcond=None)[0]
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-6)
+
+
+def test_rows_are_filled_again_only_where_that_helps():
+    rng = np.random.default_rng(0)
+    curves = rng.uniform(-1, 1, (1500, 1)) ** np.arange(1, 5) + 0.05 * rng.normal(size=(1500, 4))
+    groups = rng.normal(size=(60, 12))[rng.integers(0, 60, 1500)]
+    for truth, expected in ((curves, 1), (groups + 0.05 * rng.normal(size=groups.shape), 2)):
+        held = rng.random(truth.shape) < 0.3
+        x = np.where(held, np.nan, truth)
+        imputer = ChainedImputer(trees=20, random_state=0).fit(x)
+        assert imputer.rounds_ == expected
+        errors = {}
+        for imputer.rounds_ in (1, 2):
+            errors[imputer.rounds_] = ((imputer.transform(x) - truth)[held] ** 2).mean()
+        assert errors[expected] < errors[3 - expected]

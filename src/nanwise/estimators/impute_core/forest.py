@@ -62,6 +62,7 @@ def grow(
     inputs: float | str = "sqrt",
     sample: int | None = None,
     extra: bool = False,
+    bootstrap: bool = True,
     n_jobs: int | None = None,
     unseen: bool = False,
 ) -> Grown:
@@ -81,10 +82,12 @@ def grow(
         Most rows, drawn with replacement, that a tree learns from.
     extra : bool
         Whether thresholds are drawn at random (extremely randomised trees).
+    bootstrap : bool
+        Whether each tree learns from a sample of the rows, or all from all of them.
     n_jobs : int, optional
         Threads.
     unseen : bool
-        Whether to predict the training rows out of bag.
+        Whether to predict the training rows out of bag, for which there must be samples.
     """
     from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
@@ -93,8 +96,8 @@ def grow(
         trees,
         min_samples_leaf=leaf,
         max_features=inputs,
-        bootstrap=True,
-        max_samples=None if sample is None or sample >= len(x) else sample,
+        bootstrap=bootstrap,
+        max_samples=None if not bootstrap or sample is None or sample >= len(x) else sample,
         random_state=seed,
         n_jobs=n_jobs,
     )

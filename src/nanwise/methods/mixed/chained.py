@@ -36,7 +36,8 @@ class ChainedImputer(Imputer):
     will be where it is missing; the weights are those that predict cells best that the trees have
     not seen, so that a column which nothing predicts stays near its mean. Which other cells of a
     row lack moves the expectation where it helps to predict rows left out: of correlated columns
-    that hide their large values, one gap says that the other value is large.
+    that hide their large values, one gap says that the other value is large. A row is filled
+    again from its first answers, if that helps rows which a small model has not seen.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ class ChainedImputer(Imputer):
     ----------
     weights_ : dict
         By attribute, its (3, width) weights: of 1, of the expectation and of the trees.
+    rounds_ : int
+        How often a row is filled, 1 or 2.
 
     Notes
     -----
@@ -107,7 +110,7 @@ class ChainedImputer(Imputer):
         settings = Settings(self.trees, self.leaf, self.inputs, self.max_rows, self.n_jobs)
         found = learn(blocks, features, observed, settings, seed)
         self.blocks_: tuple[Any, ...] = tuple(blocks)
-        self.mean_, self.covariance_ = found.mean, found.cov
+        self.mean_, self.covariance_, self.rounds_ = found.mean, found.cov, found.rounds
         self.models_: list[tuple[Any, ...]] = [tuple(model) for model in found.models]
         names = [attribute.name for attribute in self.layout_.attributes]
         self.weights_ = {n: m.weights for n, m in zip(names, found.models, strict=True)}
@@ -115,6 +118,6 @@ class ChainedImputer(Imputer):
     def _fill(self, codes: np.ndarray) -> np.ndarray:
         features, observed = self.features_.encode(codes)
         models = [Model(*model) for model in self.models_]
-        learnt = Learnt(self.mean_, self.covariance_, models)
+        learnt = Learnt(self.mean_, self.covariance_, models, self.rounds_)
         filled = fill(Blocks(*self.blocks_), learnt, features, observed)
         return np.where(np.isnan(codes), self.features_.decode(filled), codes)

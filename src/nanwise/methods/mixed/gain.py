@@ -38,8 +38,9 @@ class GAINImputer(NetImputer):
     Parameters
     ----------
     hidden : sequence of int or None, default=(128, 128)
-        Widths of the hidden layers of both networks, beside a linear map from end to end; None: two
-        as wide as there are features, and no such map, as published.
+        Widths of the hidden layers of the generator, beside a linear map from end to end; those of
+        the discriminator are a quarter as wide. None: two as wide as there are features in both
+        networks, and no such map, as published.
     alpha : float, default=100.0
         Weight of the squared error in the generator's loss.
     hint : {"code", "paper"}, default="code"

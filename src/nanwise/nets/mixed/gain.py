@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,8 +35,9 @@ class GAINNet(nn.Module):
     parts : sequence of Part
         The attributes.
     hidden : sequence of int or None
-        Widths of the hidden layers of both networks, which stand beside a linear map; None: two as
-        wide as there are features, and no such map, as published.
+        Widths of the hidden layers of the generator, which stand beside a linear map; those of the
+        discriminator are a quarter as wide. None: two as wide as there are features in both, and no
+        such map, as published.
     alpha : float
         Weight of the squared error.
     hint : {"code", "paper"}
@@ -77,7 +79,8 @@ class GAINNet(nn.Module):
         n_features, n_attributes = self.outputs.n_features, self.outputs.n_attributes
         n_in = n_features + n_attributes
         self.generator = _network(n_in, hidden, n_features, n_features)
-        self.discriminator = _network(n_in, hidden, n_attributes, n_features)
+        judging = None if hidden is None else [math.ceil(width / 4) for width in hidden]
+        self.discriminator = _network(n_in, judging, n_attributes, n_features)
         self.errors = Errors(n_features)
 
     @property

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,8 +139,11 @@ def commands() -> list[str]:
 def test_commands_in_the_documentation_parse(line: str) -> None:
     from nanwise.cli.app import app
 
-    _, name, *arguments = shlex.split(line)
-    command = app.get_command(None, name)
+    _, *arguments = shlex.split(line)
+    command = app
+    while isinstance(command, click.Group):
+        name, *arguments = arguments
+        command = command.get_command(click.Context(command), name)
     assert command is not None
     assert command.make_context(name, arguments).params
 

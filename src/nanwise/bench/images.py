@@ -98,6 +98,7 @@ def compare_images(
     _check(X, y, names, known=make is None)
     start = time.perf_counter()
     train, held = holdout(y, "classification", test, seed)
+    _check_split(y, train, held)
     maker = make or _Maker(X[train], params or {}, density or {}, seed)
     content = hashlib.sha256(np.ascontiguousarray(X)).hexdigest()[:16]
     protocol = {"kind": "holdout", "test": test}
@@ -139,11 +140,23 @@ def density_in(models: Any) -> Any:
 def _check(X: np.ndarray, y: np.ndarray, names: list[str], known: bool) -> None:
     if len(X) != len(y):
         raise DataError(f"{len(X)} pictures and {len(y)} labels; each picture needs one")
+    if not len(y):
+        raise DataError("there are no pictures to compare on")
     if len(np.unique(y)) < 2:
-        raise DataError(f"all pictures have the class {y[0]!r}; at least two classes are needed")
+        raise DataError(f"all pictures have the class {y[0]}; at least two classes are needed")
     if known:
         for name in names:
             resolve(name)
+
+
+def _check_split(y: np.ndarray, train: np.ndarray, held: np.ndarray) -> None:
+    """Refuse a training part without a choice between classes."""
+    if len(np.unique(y[train])) < 2:
+        raise DataError(
+            f"of {len(y)} pictures {len(held)} are held out, and all others have the class "
+            f"{y[train][0]}; at least two classes to learn from are needed: give more pictures, or "
+            "hold out fewer"
+        )
 
 
 class _Maker:

@@ -128,8 +128,7 @@ def _try(estimator: Any, params: dict[str, Any]) -> None:
 
     try:
         tried = clone(estimator).set_params(**params)
-        if getattr(tried, "plan", None) is not None:
-            tried.plan.validate()
+        tried._check_settings()
     except TypeError as error:
         raise ValueError(f"--set: {error}") from error
 

@@ -199,6 +199,7 @@ def _conclude(found: Any, pictures: Pictures, folder: Path, hide: str | None) ->
 
 def _show(facts: dict[str, Any]) -> None:
     from nanwise.cli import show
+    from nanwise.cli.wording import counted
 
     rows = [
         (
@@ -212,7 +213,7 @@ def _show(facts: dict[str, Any]) -> None:
         for row in facts["leaderboard"]
     ]
     held, train = facts["protocol"]["test"], facts["protocol"]["train"]
-    title = f"{held:,} held-out pictures, {train:,} learnt from"
+    title = f"{counted(held, 'held-out picture')}, {train:,} learnt from"
     show.table(HEADS, rows, right=[head for head in HEADS if head != "treatment"], title=title)
 
 

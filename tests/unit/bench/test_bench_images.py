@@ -95,8 +95,12 @@ def test_what_cannot_be_compared(data):
     X, y, _ = data
     with pytest.raises(DataError, match="60 pictures and 59 labels"):
         compare_images(X, y[:-1])
-    with pytest.raises(DataError, match="at least two classes"):
+    with pytest.raises(DataError, match="the class a; at least two classes"):
         compare_images(X, np.full(60, "a"))
+    with pytest.raises(DataError, match="of 2 pictures 1 are held out"):
+        compare_images(X[:2], y[:2])
+    with pytest.raises(DataError, match="no pictures"):
+        compare_images(X[:0], y[:0])
     with pytest.raises(ValueError, match="did you mean 'zero'"):
         compare_images(X, y, ["zeroo"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,13 @@ from nanwise.errors import DataError
 
 _CHANNELS = (1, 3)
 _NAMES = ("X", "y", "observed")
+#: how far floats may be outside of 0 and 1: a rescaled picture may be so by rounding
+_SLACK = 1e-3
 
 
 def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     """Pictures (N, C, H, W) as float32 with NaN in holes, and their labels if there are any."""
     arrays = _arrays(path)
-    if "X" not in arrays:
-        raise DataError(f"{path}: expected an array called X, got {', '.join(arrays) or 'none'}")
     X = _unit(arrays["X"], path)
     if "observed" in arrays:
         X[~_spread(arrays["observed"], arrays["X"].shape, path)] = np.nan
@@ -28,10 +29,15 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(path) as archive:
             there = {name.removesuffix(".npy"): name for name in archive.namelist()}
+            if "X" not in there:
+                got = ", ".join(there) or "none"
+                raise DataError(f"{path}: expected an array called X, got {got}")
             return {name: _member(archive, there[name]) for name in _NAMES if name in there}
     except FileNotFoundError:
         raise DataError(f"{path} does not exist") from None
-    except (zipfile.BadZipFile, ValueError, EOFError) as error:
+    except DataError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, RuntimeError) as error:
         raise DataError(f"{path} cannot be read as an .npz file: {error}") from error
 
 
@@ -48,9 +54,9 @@ def _unit(X: np.ndarray, path: Path) -> np.ndarray:
         raise DataError(f"{path}: X must be bytes or floats, got {X.dtype}")
     found = X.astype(np.float32)
     low, high = np.nanmin(found, initial=np.inf), np.nanmax(found, initial=-np.inf)
-    if low < 0 or high > 1:
+    if low < -_SLACK or high > 1 + _SLACK:
         raise DataError(f"{path}: X must lie in [0, 1] (NaN: hole), got {low:g} to {high:g}")
-    return found
+    return np.clip(found, 0, 1)
 
 
 def _spread(observed: np.ndarray, shape: tuple[int, ...], path: Path) -> np.ndarray:
@@ -67,6 +73,8 @@ def _spread(observed: np.ndarray, shape: tuple[int, ...], path: Path) -> np.ndar
 
 
 def _channels_first(X: np.ndarray, path: Path) -> np.ndarray:
+    if 0 in X.shape:
+        raise DataError(f"{path}: X has no pictures, or pictures without pixels: shape {X.shape}")
     if X.ndim == 3:
         return X[:, None]
     if X.ndim == 4 and X.shape[1] in _CHANNELS:
@@ -81,7 +89,21 @@ def _channels_first(X: np.ndarray, path: Path) -> np.ndarray:
 def _labels(y: np.ndarray | None, n: int, path: Path) -> np.ndarray | None:
     if y is not None and y.shape != (n,):
         raise DataError(f"{path}: y must have shape ({n},), got {y.shape}")
+    if y is None or y.dtype.kind in "biuU":
+        return y
+    if y.dtype.kind == "S":
+        return np.char.decode(y, "utf-8")
+    if y.dtype.kind != "f" or not np.array_equal(y, np.rint(y)):
+        raise DataError(f"{path}: y must hold classes, whole numbers or text; got {_odd(y)}")
     return y
+
+
+def _odd(y: np.ndarray) -> str:
+    """What is wrong with labels: the first that is no whole number, or their type."""
+    if y.dtype.kind != "f":
+        return str(y.dtype)
+    first = int(np.argmax(y != np.rint(y)))
+    return f"{y[first]} for picture {first}"
 
 
 # -- back into a file -----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import unicodedata
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -22,8 +23,11 @@ def from_folders(names: list[str]) -> np.ndarray | None:
 
 def from_csv(path: Path, names: list[str], root: Path) -> np.ndarray:
     """The label of each picture; every picture needs one, and every line a picture."""
-    table = _read(path)
-    unknown = [name for name in table if name not in set(names)]
+    # one letter may be spelt in two ways (é, or e and an accent), by macOS in files above all
+    names = [_spelt(name) for name in names]
+    there = set(names)
+    table = _read(path, there)
+    unknown = [name for name in table if name not in there]
     if unknown:
         raise DataError(f"{path}: no such pictures in {root}: {_some(unknown)}")
     bare = [name for name in names if name not in table]
@@ -32,7 +36,11 @@ def from_csv(path: Path, names: list[str], root: Path) -> np.ndarray:
     return np.array([table[name] for name in names])
 
 
-def _read(path: Path) -> dict[str, str]:
+def _spelt(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
+def _read(path: Path, pictures: set[str]) -> dict[str, str]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
@@ -43,6 +51,8 @@ def _read(path: Path) -> dict[str, str]:
     if len(rows) < 2:
         raise DataError(f"{path}: a line of heads (file,label) and a line per picture are expected")
     file_at, label_at = _columns(rows[0], path)
+    if _file(rows[0][file_at]) in pictures:
+        raise DataError(f"{path}: the first line must be heads (file,label), got {rows[0]}")
     table: dict[str, str] = {}
     for number, row in enumerate(rows[1:], start=2):
         name, label = _cells(row, file_at, label_at, path, number)
@@ -63,7 +73,11 @@ def _columns(heads: list[str], path: Path) -> tuple[int, int]:
 def _cells(row: list[str], file_at: int, label_at: int, path: Path, number: int) -> tuple[str, str]:
     if len(row) <= max(file_at, label_at) or not row[label_at].strip():
         raise DataError(f"{path}, row {number}: no label; got {','.join(row)!r}")
-    return PurePosixPath(row[file_at].strip()).as_posix(), row[label_at].strip()
+    return _file(row[file_at]), row[label_at].strip()
+
+
+def _file(cell: str) -> str:
+    return _spelt(PurePosixPath(cell.strip()).as_posix())
 
 
 def _some(names: list[str]) -> str:

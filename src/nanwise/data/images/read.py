@@ -118,7 +118,7 @@ def read_images(
     source, wanted = Path(path), _size(size)
     if channels not in (None, 1, 3):
         raise DataError(f"channels must be 1 or 3, got {channels!r}")
-    if source.suffix == ".npz":
+    if source.suffix.lower() == ".npz" and not source.is_dir():
         found = _from_npz(source, labels, wanted, channels)
     else:
         found = _from_folder(source, labels, wanted, channels)

@@ -26,12 +26,12 @@ def resolve(gaps: Any, random_state: int | None = None) -> ImageTreatment:
         found = type(gaps)(**gaps.get_params(deep=False))
     elif isinstance(gaps, str):
         found = _named(gaps)
-    elif hasattr(gaps, "fit") and hasattr(gaps, "transform"):
+    elif hasattr(gaps, "fit") and hasattr(gaps, "transform") and not isinstance(gaps, type):
         found = registry.find(FILLED).make(imputer=gaps)
     else:
         raise TypeError(
             "gaps must be the name of a treatment or imputer of pictures, an ImageTreatment or an "
-            f"imputer of pictures, got {type(gaps).__name__}"
+            f"imputer of pictures, got {_called(gaps)}"
         )
     if found.get_params(deep=False).get("random_state", 0) is None:
         found.set_params(random_state=random_state)
@@ -75,6 +75,11 @@ def _named(name: str) -> ImageTreatment:
     near = difflib.get_close_matches(name, choices(), n=3)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {choices()}"
     raise ValueError(f"no treatment of pictures is called {name!r}; {hint}")
+
+
+def _called(gaps: Any) -> str:
+    """What was given, for an error; a class is often one whose brackets were forgotten."""
+    return f"the class {gaps.__name__}" if isinstance(gaps, type) else type(gaps).__name__
 
 
 def _is_fitted(imputer: Any) -> bool:

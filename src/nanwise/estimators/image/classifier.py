@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from nanwise.estimators.image.backbones import check_backbone, make_backbone
 from nanwise.estimators.image.choice import resolve
 from nanwise.estimators.image.inputs import read_pictures
+from nanwise.estimators.image.net import check_device
 from nanwise.estimators.image.pictures import blocks, warn_about_pixels
 from nanwise.estimators.image.treatment import ImageTreatment
 from nanwise.estimators.tasks import NetClassifier
@@ -147,6 +148,7 @@ class NanImageClassifier(NetClassifier):
         whole("width", self.width)
         number("room", self.room, least=0.0)
         check_backbone(self.backbone)
+        check_device(self.device)
 
     def _default_plan(self) -> Plan:
         return Plan(epochs=10, batch=64, optimizer="adam", weight_decay=0.0)

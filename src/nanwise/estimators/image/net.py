@@ -10,6 +10,13 @@ from sklearn.base import clone
 from nanwise.train.plan import Plan
 
 
+def check_device(device: Any) -> None:
+    """ValueError for a device that is not there, before a density is trained for an hour."""
+    from nanwise.train.engine import _read_device as read_device
+
+    read_device(device)
+
+
 class PictureNet:
     """Mixin of estimators over pictures that train a network; not used by itself.
 
@@ -38,6 +45,7 @@ class PictureNet:
         if not (self.plan is None or isinstance(self.plan, Plan)):
             raise TypeError(f"plan must be a Plan, as in Plan(epochs=20), got {self.plan!r}")
         self._plan().validate()
+        check_device(self.device)
 
     def set_params(self, **params: Any) -> Any:
         """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""

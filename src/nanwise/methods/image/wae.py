@@ -147,6 +147,9 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         codes = np.asarray(codes, dtype=np.float32)
         if codes.ndim != 2 or codes.shape[1] != self.latent:
             raise DataError(f"codes must have the shape (n, {self.latent}), got {codes.shape}")
+        if not np.isfinite(codes).all():
+            first = int(np.argwhere(~np.isfinite(codes))[0, 0])
+            raise DataError(f"codes must be finite, got NaN or infinity, first in code {first}")
         with torch.inference_mode():
             parts = [
                 self.net_.decode(torch.as_tensor(codes[part])).numpy()
@@ -166,7 +169,7 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         found = self.inverse_transform(self.transform(X))
         if not keep:
             return found
-        X = read_pictures(X)
+        X = read_pictures(X, self.shape_)
         return np.where(np.isnan(X), found.astype(X.dtype), X)
 
     def generate(self, n: int = 1, random_state: Any = None) -> np.ndarray:
@@ -179,10 +182,11 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
 
     def _check_settings(self) -> None:
         whole("latent", self.latent)
-        for name, least in (("widths", 3), ("hidden", 0)):
+        for name in ("widths", "hidden"):
             widths = getattr(self, name)
-            if not isinstance(widths, Sequence) or len(widths) < least:
-                raise ValueError(f"{name} must be a sequence of whole numbers, got {widths!r}")
+            if not isinstance(widths, Sequence) or (name == "widths" and len(widths) != 3):
+                number_of = "three" if name == "widths" else "a sequence of"
+                raise ValueError(f"{name} must be {number_of} whole numbers, got {widths!r}")
             for width in widths:
                 whole(name, width)
         number("adversary", self.adversary, least=0.0)

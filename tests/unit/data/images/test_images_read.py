@@ -209,6 +209,7 @@ def test_labels_from_csv(tmp_path):
         ([["file", "label"], ["1.png", ""]], "row 2: no label"),
         ([["file"], ["1.png"]], "columns file and label"),
         ([["file", "label"]], "line per picture"),
+        ([["1.png", "a"], ["2.png", "b"]], "first line must be heads"),
     ],
 )
 def test_labels_that_do_not_fit(tmp_path, rows, words):
@@ -324,7 +325,12 @@ def test_npz_of_floats_resized(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"Z": np.zeros(3)}, "called X"),
+        ({"Z": np.zeros(3)}, "called X, got Z"),
+        ({"X": np.zeros((0, 4, 4)), "y": np.zeros(0)}, "no pictures"),
+        ({"X": np.zeros((2, 0, 4))}, "without pixels"),
+        ({"X": np.zeros((2, 4, 4)), "y": np.array([0, np.nan])}, "got nan for picture 1"),
+        ({"X": np.zeros((2, 4, 4)), "y": np.array([0.5, 1])}, "got 0.5 for picture 0"),
+        ({"X": np.zeros((2, 4, 4)), "y": np.array([1j, 1])}, "got complex128"),
         ({"X": np.full((2, 4, 4), 7.0)}, r"\[0, 1\]"),
         ({"X": np.zeros((2, 4, 4), dtype=int)}, "bytes or floats"),
         ({"X": np.zeros((2, 4))}, r"got \(2, 4\)"),
@@ -341,3 +347,28 @@ def test_npz_that_cannot_be_used(tmp_path, arrays, words):
     (tmp_path / "bad.npz").write_text("no zip")
     with pytest.raises(DataError, match=r"bad\.npz cannot be read"):
         read_images(tmp_path / "bad.npz")
+
+
+def test_npz_with_rounding_and_bytes_as_labels(tmp_path):
+    X = np.full((2, 4, 4), 1 + 1e-6)
+    np.savez(tmp_path / "p.npz", X=X, y=[b"a", "é".encode()])
+    (tmp_path / "p.npz").rename(tmp_path / "P.NPZ")
+    found = read_images(tmp_path / "P.NPZ")
+    assert found.X.max() == 1
+    assert found.classes == ["a", "é"]
+
+
+def test_npz_whose_stream_is_damaged_is_named(tmp_path):
+    path = tmp_path / "p.npz"
+    np.savez_compressed(path, X=np.random.default_rng(0).random((40, 8, 8)))
+    whole = bytearray(path.read_bytes())
+    whole[300:400] = b"\xff" * 100
+    path.write_bytes(bytes(whole))
+    with pytest.raises(DataError, match=r"p\.npz cannot be read"):
+        read_images(path)
+
+
+def test_a_letter_spelt_in_two_ways_is_one_name(tmp_path):
+    put(GREY, tmp_path / "p" / "e\u0301.png")
+    table = labels_file(tmp_path / "l.csv", [["file", "label"], ["\u00e9.png", "a"]])
+    assert read_images(tmp_path / "p", labels=table).labels.tolist() == ["a"]

@@ -1,5 +1,7 @@
 """NanImageClassifier beyond the contract of its treatments."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ import nanwise
 from nanwise import NanImageClassifier, Plan
 from nanwise.errors import DataError, GapWarning
 from nanwise.estimators.image.choice import resolve
+from nanwise.estimators.image.inputs import read_pictures
 from nanwise.estimators.image.sources import Kept, PictureSource, split
 from nanwise.methods.image.dmfa import DMFAImputer
 from nanwise.methods.image.filled import FilledPictures
@@ -89,13 +92,51 @@ def test_odd_sizes_fit_the_backbone():
         (lambda x: x[:, 0], "X\\[:, None\\]"),
         (lambda x: (np.nan_to_num(x) * 255).astype(np.uint8), "divide bytes by 255"),
         (lambda x: x * 255, "between 0 and 1"),
-        (lambda x: np.where(np.isnan(x), np.inf, x), "between 0 and 1"),
+        (lambda x: np.where(np.isnan(x), np.inf, x), "between 0 and 1.*a hole is NaN"),
+        (lambda x: x.astype(complex), "got complex128"),
+        (lambda x: x.astype(str), "got <U"),
+        (lambda x: np.where(np.isnan(x), "hole", x.astype(object)), "got objects"),
+        (lambda x: [*x[1:], x[0, :, :3]], "one size first"),
     ],
 )
 def test_what_is_no_picture_is_refused(change, text):
     x, y = pictures()
     with pytest.raises(DataError, match=text):
         model().fit(change(x), y)
+
+
+def test_what_else_may_hold_pictures_is_read_with_its_holes():
+    x, _ = pictures()
+    hole = np.isnan(x)
+    masked = np.ma.masked_array(np.nan_to_num(x, nan=0.5), hole)
+    objects = np.where(hole, None, x.astype(object))
+    tensor = torch.tensor(x, requires_grad=True)
+    for given in (masked, objects, tensor, x.tolist()):
+        np.testing.assert_array_equal(read_pictures(given), x)
+    np.testing.assert_allclose(read_pictures(tensor.bfloat16()), x, atol=4e-3)
+
+
+def test_channels_that_seem_to_come_last_are_warned_about():
+    last = np.zeros((2, 8, 8, 3))
+    with pytest.warns(GapWarning, match=r"moveaxis\(X, 3, 1\)"):
+        read_pictures(last)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_pictures(np.moveaxis(last, 3, 1))
+        read_pictures(last, (8, 8, 3))  # told before, when the model was fitted
+
+
+def test_a_device_that_is_not_there_is_refused_before_anything_is_learnt(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    x, y = pictures()
+    treatment = MisConv(density=TINY)
+    for name, words in (("cuda", "0 CUDA devices"), ("gpu", "device must be")):
+        late = model(treatment, device=name)
+        with pytest.raises(ValueError, match=words):
+            late.fit(x, y)
+        assert not hasattr(late, "treatment_")
+        with pytest.raises(ValueError, match=words):
+            clone(TINY).set_params(device=name).fit(x)
 
 
 def test_other_sizes_and_unfitted_models_are_refused():
@@ -115,6 +156,8 @@ def test_names_of_gaps():
         model("misconf").fit(x, y)
     with pytest.raises(TypeError, match="ImageTreatment"):
         model(3).fit(x, y)
+    with pytest.raises(TypeError, match="got the class MisConv"):
+        model(MisConv).fit(x, y)
     assert isinstance(resolve("dmfa"), FilledPictures)
     assert isinstance(resolve(TINY), FilledPictures)
     assert resolve("misconv", 7).random_state == 7

@@ -55,6 +55,8 @@ def test_new_pictures_and_bad_codes():
     assert (new[0] != new[1]).any()
     with pytest.raises(DataError, match=r"\(n, 3\)"):
         model.inverse_transform(np.zeros((2, 4)))
+    with pytest.raises(DataError, match="first in code 1"):
+        model.inverse_transform([[0, 0, 0], [0, np.nan, 0]])
 
 
 def test_a_picture_is_coded_by_itself_and_extremes_work():
@@ -102,8 +104,9 @@ def test_it_learns_to_reconstruct():
 
 
 def test_bad_settings_and_pictures_are_refused():
-    with pytest.raises(ValueError, match="widths"):
-        make(widths=(4, 4)).fit(pictures()[0])
+    for widths in ((4, 4), (4, 4, 4, 4)):
+        with pytest.raises(ValueError, match="widths must be three"):
+            make(widths=widths).fit(pictures()[0])
     with pytest.raises(ValueError, match="rate"):
         make(rate=0).fit(pictures()[0])
     with pytest.raises(DataError, match="at least two pictures"):

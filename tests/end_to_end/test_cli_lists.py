@@ -30,6 +30,9 @@ def test_methods_as_json_are_the_registry():
     assert [m["name"] for m in listed] == [m.name for m in everything()]
     one = json.loads(run("methods", "--json", "sparsity_norm").stdout)
     assert one == next(m for m in listed if m["name"] == "sparsity_norm")
+    both = json.loads(run("methods", "--json", "zero").stdout)
+    assert [m["key"] for m in both] == ["zero", "image/zero"]
+    assert json.loads(run("methods", "--json", "image/zero").stdout) == both[1]
 
 
 def test_one_method_is_told_about():

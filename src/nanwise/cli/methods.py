@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def command(name: str | None, as_json: bool) -> None:
-    """List the methods, or tell all about the one called NAME."""
+    """List the methods, or tell all about the one called NAME.
+
+    A name that stands for two methods, one for rows and one for pictures, tells of both;
+    image/NAME is the one for pictures.
+    """
     from nanwise.cli import show
     from nanwise.registry import everything, find
 
@@ -23,7 +27,8 @@ def command(name: str | None, as_json: bool) -> None:
         # one name may stand for two methods, one for rows and one for pictures
         found = [m for m in found if name in (m.name, m.key)] or [find(name)]
     if as_json:
-        show.as_json(facts(found[0]) if name else [facts(m) for m in found])
+        told = [facts(m) for m in found]
+        show.as_json(told[0] if name and len(told) == 1 else told)
     elif name:
         for one in found:
             _describe(one)
@@ -37,6 +42,7 @@ def facts(method: Method) -> dict[str, Any]:
     """A method as plain values, without the function that makes it."""
     return {
         "name": method.name,
+        "key": method.key,
         "kind": method.kind,
         "role": method.role,
         "inputs": method.inputs,

@@ -165,6 +165,7 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
     folders = [target / f"draw-{k + 1}" for k in range(draws)] if draws else [target]
     X = pictures.X
     filled = imputer.sample(X, draws, random_state=seed) if draws else [imputer.transform(X)]
+    _keep(f"pictures written so far are whole and in {target}; the same command again writes all")
     for folder, values in zip(folders, filled, strict=True):
         write_filled(pictures, values, folder)
         click.echo(f"filled: {folder}  ({counted(len(pictures), 'picture')})")
@@ -172,6 +173,13 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
 
 
 # -- results --------------------------------------------------------------------------------------
+
+
+def _keep(text: str) -> None:
+    """What to say if the command is interrupted from here on."""
+    from nanwise.cli.trouble import RESUME
+
+    click.get_current_context().meta[RESUME] = text
 
 
 def _conclude(found: Any, pictures: Pictures, folder: Path, hide: str | None) -> None:
@@ -182,6 +190,7 @@ def _conclude(found: Any, pictures: Pictures, folder: Path, hide: str | None) ->
     facts = found.facts
     if found.model is not None:
         save(found.model, folder / MODEL)
+        _keep(f"the model was saved in {folder / MODEL}, the report was not finished")
         facts["winner"]["path"] = str(folder / MODEL)
     facts["title"] = f"Pictures with holes in {pictures.root.name}"
     facts["data"] |= {"source": pictures.root.name, "hidden": hide, "notes": pictures.notes}

@@ -112,6 +112,30 @@ def test_inpaint_fills_holes_and_nothing_else(folder, model, tmp_path):
     assert "no pixel outside of a hole was changed" in (out / "report.html").read_text()
 
 
+def test_an_interrupted_inpaint_says_what_is_there(folder, model, tmp_path, monkeypatch):
+    def interrupted(pictures, values, target):
+        (target / "first.png").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nanwise.data.images.write.write_filled", interrupted)
+    result = run("inpaint", model, folder, "--out", tmp_path / "out")
+    assert result.exit_code == 130
+    assert "nothing was written" not in result.stderr
+    assert f"in {tmp_path / 'out'}" in result.stderr
+
+
+def test_an_interrupted_comparison_says_that_the_model_is_saved(folder, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nanwise.report.write", interrupted)
+    out = tmp_path / "out"
+    result = run("compare", folder, "--gaps", "zero", "--out", out, *TINY)
+    assert result.exit_code == 130
+    assert f"saved in {out / 'model'}" in result.stderr
+    assert load(out / "model").classes_.tolist() == ["bright", "dark"]
+
+
 def test_inpaint_draws(folder, model, tmp_path):
     first, again, other = (tmp_path / name for name in "abc")
     for out, seed in ((first, 0), (again, 0), (other, 1)):

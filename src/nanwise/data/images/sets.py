@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +69,10 @@ def load_images(
     if split not in splits:
         raise DataError(f"{name} has the splits {', '.join(splits)}; got {split!r}")
     folder, read = _SETS[name]
-    X, y = read(_home(folder, name, root), split, attribute)
+    home = _home(folder, name, root)
+    X, y = read(home, split, attribute)
+    if len(X) != len(y):
+        raise DataError(f"{home} has {len(X)} pictures and {len(y)} labels in the split {split!r}")
     # files with channels last would leave them so in memory, and sums over pictures inexact
     return np.ascontiguousarray(X), y
 
@@ -91,19 +97,31 @@ def _first(folder: Path, names: list[str]) -> Path:
     raise DataError(f"{folder} has no file {' or '.join(names)}")
 
 
+def _read(read: Callable[[Path], Any], path: Path) -> Any:
+    """What ``read`` finds in a file; a damaged one is named."""
+    from scipy.io.matlab import MatReadError
+
+    try:
+        return read(path)
+    except DataError:
+        raise
+    except (OSError, EOFError, ValueError, TypeError, struct.error, zlib.error, MatReadError) as e:
+        raise DataError(f"{path} cannot be read ({e}); it is damaged, get it again") from e
+
+
 # -- one reader per layout ------------------------------------------------------------------------
 
 
 def _idx(folder: Path, split: str, _: str) -> Part:
     images, labels = (
-        read_idx(_first(folder, [f"{_IDX[split]}-{kind}-ubyte{end}" for end in (".gz", "")]))
+        _read(read_idx, _first(folder, [f"{_IDX[split]}-{kind}-ubyte{end}" for end in (".gz", "")]))
         for kind in ("images-idx3", "labels-idx1")
     )
     return images[:, None] / _BYTE, labels.astype(np.int64)
 
 
 def _svhn(folder: Path, split: str, _: str) -> Part:
-    pictures, digits = read_svhn(_first(folder, [f"{split}_32x32.mat"]))
+    pictures, digits = _read(read_svhn, _first(folder, [f"{split}_32x32.mat"]))
     return _channels_first(pictures), digits
 
 
@@ -131,9 +149,7 @@ def _cifar_binary(path: Path) -> Part:
 def _cifar_png(path: Path, folder: Path) -> Part:
     """One picture per row of a large one; labels of all training batches are in one file."""
     labels, place = _cifar_labels(folder, path.stem)
-    image = need("PIL.Image", "images")
-    with image.open(path) as opened:
-        pixels = np.asarray(opened.convert("RGB"))
+    pixels = _read(_pixels, path)
     if pixels.shape[1] != _CIFAR_SIDE**2:
         raise DataError(f"{path}: a row of {_CIFAR_SIDE**2} pixels per picture expected")
     rows = pixels.reshape(-1, _CIFAR_SIDE, _CIFAR_SIDE, 3)
@@ -143,11 +159,20 @@ def _cifar_png(path: Path, folder: Path) -> Part:
     return np.moveaxis(rows, 3, 1), y
 
 
+def _pixels(path: Path) -> np.ndarray:
+    with need("PIL.Image", "images").open(path) as opened:
+        return np.asarray(opened.convert("RGB"))
+
+
 def _cifar_labels(folder: Path, stem: str) -> tuple[np.ndarray, int]:
     part = "test" if stem == "test_batch" else "train"
     path = _first(folder, [f"{part}_{end}.json" for end in ("labels", "lables")])
-    labels = np.array(json.loads(path.read_text(encoding="utf-8")), dtype=np.int64)
+    labels = _read(_json, path)
     return labels, 0 if part == "test" else int(stem.rsplit("_", 1)[1]) - 1
+
+
+def _json(path: Path) -> np.ndarray:
+    return np.array(json.loads(path.read_text(encoding="utf-8")), dtype=np.int64)
 
 
 def _celeba(folder: Path, split: str, attribute: str) -> Part:

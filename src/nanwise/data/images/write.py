@@ -83,10 +83,15 @@ def _targets(names: Sequence[str], holes: Sequence[bool]) -> list[str]:
         for n, is_lossy in zip(names, lossy, strict=True)
     ]
     taken = Counter(short)
-    return [
+    chosen = [
         f"{n}.png" if is_lossy and taken[s] > 1 else s
         for n, s, is_lossy in zip(names, short, lossy, strict=True)
     ]
+    for name, times in Counter(chosen).items():
+        if times > 1:
+            both = " and ".join(n for n, c in zip(names, chosen, strict=True) if c == name)
+            raise DataError(f"{both} would both be written as {name}; give one another name")
+    return chosen
 
 
 def _write(source: Path, beside: Path | None, values: np.ndarray, path: Path) -> None:

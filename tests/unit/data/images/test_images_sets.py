@@ -101,6 +101,34 @@ def test_celeba(tmp_path):
         load_images("celeba", "train", tmp_path, attribute="Bald")
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("mnist", "t10k-images-idx3-ubyte.gz"),
+        ("mnist", "t10k-images-idx3-ubyte"),
+        ("svhn", "test_32x32.mat"),
+        ("cifar10", "test_labels.json"),
+        ("cifar10", "test_batch.png"),
+    ],
+)
+def test_damaged_files_are_named(tmp_path, name, file):
+    (tmp_path / name).mkdir()
+    for other in ("t10k-labels-idx1-ubyte", "test_batch.png"):
+        (tmp_path / name / other).write_bytes(idx(np.arange(3)))
+    (tmp_path / name / "test_labels.json").write_text("[1]")
+    (tmp_path / name / file).write_bytes(b"\0\0\x08\x03no")
+    with pytest.raises(DataError, match=f"{file} cannot be read"):
+        load_images(name, "test", tmp_path)
+
+
+def test_numbers_of_pictures_and_labels_that_differ(tmp_path):
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / "t10k-images-idx3-ubyte").write_bytes(idx(np.zeros((4, 28, 28))))
+    (tmp_path / "mnist" / "t10k-labels-idx1-ubyte").write_bytes(idx(np.arange(3)))
+    with pytest.raises(DataError, match="4 pictures and 3 labels"):
+        load_images("mnist", "test", tmp_path)
+
+
 def test_what_is_not_there(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="known: mnist"):
         load_images("imagenet", root=tmp_path)

@@ -95,6 +95,15 @@ def test_jpeg_becomes_png_with_the_decoded_pixels(folder):
     assert np.array_equal(np.asarray(out)[~HOLE], own[~HOLE])
 
 
+def test_two_pictures_never_share_a_file(folder):
+    for name in ("a.jpg", "a.png", "a.jpg.png"):
+        Image.fromarray(COLOUR).save(folder / name)
+    Image.fromarray(np.where(HOLE, 255, 0).astype(np.uint8)).save(folder / "a.jpg.mask.png")
+    with pytest.raises(DataError, match=r"a\.jpg and a\.jpg\.png would both be written"):
+        written(folder)
+    assert not (folder.parent / "out").exists()
+
+
 def test_files_without_a_hole_are_copied(folder):
     Image.fromarray(COLOUR).save(folder / "a.jpg")
     Image.fromarray(with_alpha(COLOUR)).save(folder / "b.png")

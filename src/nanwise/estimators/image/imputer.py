@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nanwise.errors import DataError
 from nanwise.estimators.image.inputs import read_pictures
+from nanwise.estimators.image.pictures import plain
 from nanwise.missing import observe
 from nanwise.train.checks import whole
 
@@ -193,7 +194,7 @@ class ImageImputer(TransformerMixin, BaseEstimator):
     def _tensors(self, X: np.ndarray) -> Observed:
         import torch
 
-        return observe(torch.as_tensor(X, dtype=torch.float32))
+        return observe(torch.as_tensor(plain(X), dtype=torch.float32))
 
     def _put(self, out: np.ndarray, X: np.ndarray, filled: torch.Tensor) -> None:
         """Write what fills holes into ``out``, and into nothing else."""

@@ -17,6 +17,11 @@ def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, n, size))
 
 
+def plain(X: np.ndarray) -> np.ndarray:
+    """The same pictures as torch takes them: a mirrored or read-only array (memmap) is copied."""
+    return np.require(X, requirements=["C", "W"])
+
+
 def warn_about_pixels(X: np.ndarray) -> None:
     """One warning if some pixels are known in no picture at all."""
     seen = np.zeros(X.shape[1:], dtype=bool)

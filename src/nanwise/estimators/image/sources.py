@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nanwise.completion.mfa import MFA
-from nanwise.estimators.image.pictures import blocks
+from nanwise.estimators.image.pictures import blocks, plain
 
 #: pictures whose densities are asked for at once
 ASKED = 256
@@ -123,7 +123,7 @@ class Kept:
 
 def split(pictures: np.ndarray, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Values, 0 in holes, and where they are known."""
-    x = torch.as_tensor(pictures).to(dtype)
+    x = torch.as_tensor(plain(pictures)).to(dtype)
     observed = ~x.isnan()
     return x.where(observed, 0.0), observed
 

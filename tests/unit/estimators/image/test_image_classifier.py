@@ -116,6 +116,21 @@ def test_what_else_may_hold_pictures_is_read_with_its_holes():
     np.testing.assert_allclose(read_pictures(tensor.bfloat16()), x, atol=4e-3)
 
 
+def test_mirrored_and_read_only_arrays_are_as_good_as_others():
+    x, y = pictures()
+    x = x.astype(np.float64)  # of which no copy in other numbers is made on the way
+    x.setflags(write=False)
+    fitted = model(MisConv(density=TINY)).fit(x, y)
+    mirrored = x[:, :, ::-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for asked in (fitted.predict_proba, fitted.treatment_.density_.transform):
+            np.testing.assert_array_equal(asked(mirrored), asked(mirrored.copy()))
+            asked(x)
+        model().fit(mirrored, y)
+        clone(TINY).fit(mirrored)
+
+
 def test_channels_that_seem_to_come_last_are_warned_about():
     last = np.zeros((2, 8, 8, 3))
     with pytest.warns(GapWarning, match=r"moveaxis\(X, 3, 1\)"):

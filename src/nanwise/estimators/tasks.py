@@ -65,9 +65,10 @@ class NetClassifier(ClassifierMixin, NetEstimator):
 
     def _refuse_one_class(self, codes: np.ndarray) -> None:
         if len(np.unique(codes)) < 2:
+            only = self.classes_[codes[:1]].tolist()[0]
             raise ValueError(
-                "the target has only one class in the rows that count: "
-                f"{self.classes_[codes[0]]!r}; a classifier needs at least two classes"
+                f"the target has only one class in the rows that count: {only!r}; a classifier "
+                "needs at least two classes"
             )
 
     def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray | None:

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nanwise.estimators.inputs import read_features, warn_about_gaps
+from nanwise.estimators.planned import Planned
 from nanwise.estimators.scale import SCALES, Scaler
 from nanwise.estimators.targets import read_weight
 from nanwise.missing import observe
@@ -20,7 +21,7 @@ from nanwise.train.plan import Plan
 PREDICT_ROWS = 4096
 
 
-class NetEstimator(BaseEstimator):
+class NetEstimator(Planned, BaseEstimator):
     """Base of every estimator around a network; not used by itself.
 
     It reads rows and targets, scales, runs the training loop, answers, and gives and takes its
@@ -64,9 +65,7 @@ class NetEstimator(BaseEstimator):
     def _check_settings(self) -> None:
         """Refuse what cannot be used before any data is looked at."""
         one_of("scale", self.scale, SCALES)
-        if not (self.plan is None or isinstance(self.plan, Plan)):
-            raise TypeError(f"plan must be a Plan, as in Plan(epochs=100), got {self.plan!r}")
-        self._plan().validate()
+        self._check_plan()
 
     def _weigh(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
         """Drop rows of weight 0 and bring the weights to a mean of 1 (None: all equal)."""
@@ -170,16 +169,9 @@ class NetEstimator(BaseEstimator):
         and ``weight`` (None: all equal), tensors in the precision of the plan.
         """
 
-    def _plan(self) -> Plan:
-        return self._default_plan() if self.plan is None else self.plan
-
     def _plan_for(self, n_rows: int) -> Plan:
         """The plan for that many training rows."""
         return self._plan()
-
-    def _default_plan(self) -> Plan:
-        """What ``plan=None`` stands for."""
-        return Plan()
 
     def _names(self) -> list[str] | None:
         if self.encoder_ is not None:
@@ -210,13 +202,6 @@ class NetEstimator(BaseEstimator):
 
         values, observed = features
         return net(torch.as_tensor(values, dtype=torch.float64), torch.as_tensor(observed))
-
-    def set_params(self, **params: Any) -> Any:
-        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
-        nested = any(key.startswith("plan__") for key in params)
-        if nested and params.get("plan", self.plan) is None:
-            params["plan"] = self._default_plan()
-        return super().set_params(**params)
 
     # -- scikit-learn and saving -----------------------------------------------------------------
 

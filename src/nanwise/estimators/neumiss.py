@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from nanwise.estimators.base import NetEstimator
+from nanwise.estimators.planned import refuse_misfit
 from nanwise.estimators.tasks import NetClassifier, NetRegressor
 from nanwise.train.checks import one_of
 from nanwise.train.plan import Plan
@@ -62,19 +63,12 @@ class _NeuMissNet(NetEstimator):
         return plan
 
     def _check_learnt(self, weights: dict[str, Any]) -> None:
-        import torch
-
         super()._check_learnt(weights)
         self._check_settings()
         # before a network of the depth that the file claims is made
-        if len(weights) == self.depth + 4:
-            with torch.device("meta"):
-                expected = self._network().state_dict()
-            if {k: v.shape for k, v in expected.items()} == {
-                k: v.shape for k, v in weights.items()
-            }:
-                return
-        raise ValueError("the weights do not fit the network that the parameters describe")
+        if len(weights) != self.depth + 4:
+            raise ValueError("the weights do not fit the network that the parameters describe")
+        refuse_misfit(self._network, weights)
 
 
 class NeuMissRegressor(_NeuMissNet, NetRegressor):

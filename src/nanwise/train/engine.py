@@ -29,8 +29,8 @@ def make_fabric(device: str | torch.device | None = None) -> Fabric:
     """
     from lightning_fabric import Fabric
 
-    kind, index = _read_device(device)
-    world = _world_size()
+    kind, index = read_device(device)
+    world = world_size()
     if world == 1:
         devices: Any = [index] if kind == "cuda" else 1
         fabric = Fabric(accelerator=kind, devices=devices)
@@ -46,7 +46,8 @@ def make_fabric(device: str | torch.device | None = None) -> Fabric:
     return fabric
 
 
-def _read_device(device: str | torch.device | None) -> tuple[str, int]:
+def read_device(device: str | torch.device | None) -> tuple[str, int]:
+    """Kind and number of a device, or a ValueError that says which there are."""
     if device is None:
         return "cpu", 0
     if str(device) == "auto":
@@ -67,7 +68,8 @@ def _read_device(device: str | torch.device | None) -> tuple[str, int]:
     return asked.type, asked.index or 0
 
 
-def _world_size() -> int:
+def world_size() -> int:
+    """Number of processes that train together."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_world_size()
     return int(os.environ.get("WORLD_SIZE", 1))

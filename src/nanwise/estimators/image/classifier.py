@@ -14,6 +14,7 @@ from nanwise.estimators.image.inputs import read_pictures
 from nanwise.estimators.image.net import check_device
 from nanwise.estimators.image.pictures import blocks, warn_about_pixels
 from nanwise.estimators.image.treatment import ImageTreatment
+from nanwise.estimators.planned import refuse_misfit
 from nanwise.estimators.tasks import NetClassifier
 from nanwise.train.checks import number, whole
 from nanwise.train.plan import Plan
@@ -254,12 +255,4 @@ class NanImageClassifier(NetClassifier):
             raise ValueError("classes_ has fewer than two classes")
         if len(self.shape_) != 3 or not all(type(n) is int and n > 0 for n in self.shape_):
             raise ValueError(f"shape_ must be three whole numbers above 0, got {self.shape_!r}")
-        self._refuse_misfit(weights)
-
-    def _refuse_misfit(self, weights: dict[str, Any]) -> None:
-        import torch
-
-        with torch.device("meta"):
-            made = self._network().state_dict()
-        if {k: v.shape for k, v in made.items()} != {k: v.shape for k, v in weights.items()}:
-            raise ValueError("the weights do not fit the network that the parameters describe")
+        refuse_misfit(self._network, weights)

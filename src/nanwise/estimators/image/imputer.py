@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nanwise.errors import DataError
 from nanwise.estimators.image.inputs import read_pictures
-from nanwise.estimators.image.pictures import plain
+from nanwise.estimators.image.pictures import blocks, plain
 from nanwise.missing import observe
 from nanwise.train.checks import whole
 
@@ -75,7 +74,7 @@ class ImageImputer(TransformerMixin, BaseEstimator):
         """
         X = self._read(X)
         out = X.copy()
-        for part in self._blocks(len(X)):
+        for part in blocks(len(X), self.at_once):
             self._put(out[part], X[part], self._mean(self._tensors(X[part])))
         return out
 
@@ -101,7 +100,7 @@ class ImageImputer(TransformerMixin, BaseEstimator):
         generator = torch.Generator()
         generator.manual_seed(int(check_random_state(random_state).randint(2**31 - 1)))
         out = np.repeat(X[None], n, axis=0)
-        for part in self._blocks(len(X)):
+        for part in blocks(len(X), self.at_once):
             drawn = self._draw(self._tensors(X[part]), n, generator)
             for k in range(n):
                 self._put(out[k, part], X[part], drawn[k])
@@ -119,7 +118,7 @@ class ImageImputer(TransformerMixin, BaseEstimator):
         from nanwise.completion import MFA
 
         X = self._read(X)
-        parts = [self._density_of(X[part]) for part in self._blocks(len(X))]
+        parts = [self._density_of(X[part]) for part in blocks(len(X), self.at_once)]
         return parts[0] if len(parts) == 1 else MFA(*map(_join, zip(*parts, strict=True)))
 
     def log_prob(self, X: Any, truth: Any) -> np.ndarray:
@@ -145,7 +144,7 @@ class ImageImputer(TransformerMixin, BaseEstimator):
         with torch.inference_mode():
             parts = [
                 self._log_prob(self._tensors(X[part]), self._tensors(truth[part])).numpy()
-                for part in self._blocks(len(X))
+                for part in blocks(len(X), self.at_once)
             ]
         return np.concatenate(parts)
 
@@ -203,10 +202,6 @@ class ImageImputer(TransformerMixin, BaseEstimator):
         if not np.isfinite(found).all():
             raise DataError(f"{type(self).__name__} left holes: its answer is not a number")
         out[holes] = found.clip(0, 1)
-
-    def _blocks(self, n: int) -> Iterator[slice]:
-        for start in range(0, n, self.at_once):
-            yield slice(start, start + self.at_once)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from nanwise.estimators.planned import Planned, refuse_misfit
 from nanwise.train.plan import Plan
 
 
 def check_device(device: Any) -> None:
     """ValueError for a device that is not there, before a density is trained for an hour."""
-    from nanwise.train.engine import _read_device as read_device
+    from nanwise.train.engine import read_device
 
     read_device(device)
 
 
-class PictureNet:
+class PictureNet(Planned):
     """Mixin of estimators over pictures that train a network; not used by itself.
 
     A subclass has ``plan``, ``device`` and ``verbose`` among its parameters and says what the
@@ -25,7 +26,6 @@ class PictureNet:
     ``(values, observed)``, both (N, C, H, W), with 0 in holes.
     """
 
-    plan: Any
     device: Any
     verbose: Any
     shape_: tuple[int, ...]
@@ -33,26 +33,13 @@ class PictureNet:
     def _network(self, shape: tuple[int, ...]) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no network")
 
-    def _default_plan(self) -> Plan:
-        """What ``plan=None`` stands for."""
-        return Plan()
-
     def _plan(self) -> Plan:
-        plan = self._default_plan() if self.plan is None else self.plan
+        plan = super()._plan()
         return clone(plan).set_params(progress=True) if self.verbose else plan
 
     def _check_settings(self) -> None:
-        if not (self.plan is None or isinstance(self.plan, Plan)):
-            raise TypeError(f"plan must be a Plan, as in Plan(epochs=20), got {self.plan!r}")
-        self._plan().validate()
+        self._check_plan()
         check_device(self.device)
-
-    def set_params(self, **params: Any) -> Any:
-        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
-        nested = any(key.startswith("plan__") for key in params)
-        if nested and params.get("plan", self.plan) is None:
-            params["plan"] = self._default_plan()
-        return super().set_params(**params)  # type: ignore[misc]
 
     def _build(self) -> Any:
         net = self._network(self.shape_)
@@ -113,21 +100,15 @@ class PictureNet:
         for name, value in state["learnt"].items():
             setattr(made, name, value)
         if state["weights"] is not None:
-            made._refuse_misfit(state["weights"])
+            made._check_shape()
+            refuse_misfit(lambda: made._network(made.shape_), state["weights"])
             made.net_ = made._network(made.shape_).eval()
             made.net_.load_state_dict(state["weights"])
         return made
 
-    def _refuse_misfit(self, weights: dict[str, Any]) -> None:
-        """Refuse a state whose parts do not belong together, before memory is taken for it."""
-        import torch
-
+    def _check_shape(self) -> None:
         if len(self.shape_) != 3 or not all(type(n) is int and n > 0 for n in self.shape_):
             raise ValueError(f"shape_ must be three whole numbers above 0, got {self.shape_!r}")
-        with torch.device("meta"):
-            wanted = self._network(self.shape_).state_dict()
-        if {k: v.shape for k, v in wanted.items()} != {k: v.shape for k, v in weights.items()}:
-            raise ValueError("the weights do not fit the network that the parameters describe")
 
 
 class PictureBatches:

@@ -9,10 +9,10 @@ import numpy as np
 
 from nanwise.estimators.impute.base import Imputer
 from nanwise.estimators.impute.features import Features
-from nanwise.train.plan import Plan
+from nanwise.estimators.planned import Planned
 
 
-class NetImputer(Imputer):
+class NetImputer(Planned, Imputer):
     """Base of imputers that train a network; not used by itself.
 
     A subclass has ``plan``, ``device``, ``kinds`` and ``random_state`` among its parameters and
@@ -33,27 +33,11 @@ class NetImputer(Imputer):
     scale = "standard"
 
     def _check_settings(self) -> None:
-        if not (self.plan is None or isinstance(self.plan, Plan)):
-            raise TypeError(f"plan must be a Plan, as in Plan(epochs=100), got {self.plan!r}")
-        self._plan().validate()
+        self._check_plan()
 
     def _network(self, parts: tuple[Any, ...]) -> Any:
         """The untrained network for attributes of these kinds and widths."""
         raise NotImplementedError(f"{type(self).__name__} has no network")
-
-    def _default_plan(self) -> Plan:
-        """What ``plan=None`` stands for."""
-        return Plan()
-
-    def _plan(self) -> Plan:
-        return self._default_plan() if self.plan is None else self.plan
-
-    def set_params(self, **params: Any) -> Any:
-        """As in scikit-learn; ``plan__lr=...`` also works while ``plan`` is None."""
-        nested = any(key.startswith("plan__") for key in params)
-        if nested and params.get("plan", self.plan) is None:
-            params["plan"] = self._default_plan()
-        return super().set_params(**params)
 
     # -- learning --------------------------------------------------------------------------------
 

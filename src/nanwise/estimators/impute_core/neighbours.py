@@ -183,7 +183,7 @@ class Donors:
         share = np.clip(k - before, 0.0, weight)
         total = np.bincount(columns, share, minlength=cells.shape[1])
         summed = np.bincount(columns, share * self.values[donors, columns], cells.shape[1])
-        return np.where(total > 0, summed / np.where(total > 0, total, 1.0), np.nan)
+        return _ratio(summed, total)
 
     def _lend(
         self, near: np.ndarray, distance: np.ndarray, gaps: np.ndarray, k: float

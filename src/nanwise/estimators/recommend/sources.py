@@ -10,7 +10,7 @@ from scipy import sparse
 from torch import Tensor
 
 from nanwise.nn.sparse import Pattern, Rows, sampled_mm
-from nanwise.train.engine import _world_size as world_size
+from nanwise.train.engine import world_size
 
 __all__ = ["Block", "Blocks", "cut_rows", "dot_pairs", "pattern_of", "world_size"]
 

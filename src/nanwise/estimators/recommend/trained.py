@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nanwise.data.ratings import Ratings, split_ratings
+from nanwise.estimators.planned import refuse_misfit
 from nanwise.estimators.recommend.axes import read
 from nanwise.estimators.recommender import Recommender
 from nanwise.train.plan import Plan
@@ -160,21 +161,10 @@ class NetRecommender(Recommender):
     def __from_nanwise_state__(cls, state: dict[str, Any]) -> Self:
         made = super().__from_nanwise_state__(state)
         weights = state["weights"]
-        made._refuse_misfits(weights)
+        refuse_misfit(lambda: made._network(*made.matrix_.shape), weights)
         made.net_ = made._build(made.plan, *made.matrix_.shape).eval()
         made.net_.load_state_dict(weights)
         return made
-
-    def _refuse_misfits(self, weights: dict[str, Any]) -> None:
-        """Compare shapes before memory is taken for a network that the file only claims to hold."""
-        import torch
-
-        with torch.device("meta"):
-            shapes = {
-                k: v.shape for k, v in self._network(*self.matrix_.shape).state_dict().items()
-            }
-        if shapes != {k: v.shape for k, v in weights.items()}:
-            raise ValueError("the weights do not fit the network that the parameters describe")
 
 
 def _split(

@@ -132,7 +132,7 @@ def linear_gaussian(
     _check(n, d, mechanism, share, target, latent, snr, slope)
     _check_finite(drivers=drivers, k=k)
     sizes = _parts(n, n_sizes)
-    seed = _seed(random_state)
+    seed = seed_of(random_state)
     moments = _moments(d, latent, np.random.RandomState(seed))
     coef = np.ones(d) if target == "linear" else np.full(d, 1 / math.sqrt(moments.cov.sum()))
     masking, hide = _mechanism(mechanism, moments, share, drivers, k, slope)
@@ -206,7 +206,8 @@ def _parts(n: int, n_sizes: Sequence[int] | None) -> list[int]:
     return parts.tolist()
 
 
-def _seed(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
+    """The integer itself, or one that is drawn from what is none."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):

@@ -13,7 +13,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from nanwise.estimators.impute.by_treatment import imputer_names
-from nanwise.registry import Method, find, known
+from nanwise.registry import Method, everything, find, known
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
@@ -27,6 +27,12 @@ KIND_TITLES = {
     "recommender": "Recommenders",
     "generator": "Generators",
 }
+#: methods with names of their own, see ``nanwise.registry.APART``
+WORLDS = (("image", "For pictures"), ("series", "For series"))
+ESTIMATORS = {
+    "image": ("NanImageClassifier", "(N, C, H, W)"),
+    "series": ("NanSeriesClassifier", "(N, T, D)"),
+}
 NO_RESULTS = """\
 # Benchmarks
 
@@ -39,6 +45,7 @@ def on_config(config: Any) -> Any:
     """Put the method pages into the navigation."""
     pages: list[Any] = [{"All methods": "methods/index.md"}]
     pages += [{m.name: page_path(m)} for m in known()]
+    pages += [{title: [{m.name: page_path(m)} for m in known(inputs=i)]} for i, title in WORLDS]
     for section in config.nav:
         if "Methods" in section:
             section["Methods"] = pages
@@ -47,7 +54,7 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, *, config: Any) -> Files:
     """Add the generated pages."""
-    pages = {page_path(m): method_page(m) for m in known()}
+    pages = {page_path(m): method_page(m) for m in everything()}
     pages["methods/index.md"] = index_page()
     pages["benchmarks.md"] = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else NO_RESULTS
     for path, text in pages.items():
@@ -71,7 +78,7 @@ def on_page_content(html: str, **_: Any) -> str:
 
 def page_path(method: Method) -> str:
     """Where the page of a method stands, relative to docs/."""
-    return f"methods/{method.name}.md"
+    return f"methods/{method.key}.md"
 
 
 def cell(text: str) -> str:
@@ -103,8 +110,9 @@ def imputer_table() -> str:
 def index_page() -> str:
     """All methods, by kind."""
     parts = ["# Methods", "Made from the registry; `nanwise methods` prints the same list."]
-    for kind, title in KIND_TITLES.items():
-        found = known(kind)
+    lists = {title: known(kind) for kind, title in KIND_TITLES.items()}
+    lists |= {title: known(inputs=inputs) for inputs, title in WORLDS}
+    for title, found in lists.items():
         if found:
             parts += [f"## {title}", when_table(found).replace("(methods/", "(")]
     return "\n\n".join(parts) + "\n"
@@ -124,6 +132,8 @@ def method_page(m: Method) -> str:
 
 def usage(m: Method) -> str:
     """The shortest code that uses a method."""
+    if m.inputs in ESTIMATORS:
+        return usage_apart(m)
     if m.kind == "treatment":
         return (
             "from nanwise import NanClassifier\n\n"
@@ -138,6 +148,19 @@ def usage(m: Method) -> str:
         "from nanwise import TableModel\n\n"
         f'model = TableModel(method="{m.name}").fit(frame, y)   # frame: mixed columns, with gaps'
     )
+
+
+def usage_apart(m: Method) -> str:
+    """The same for methods of pictures and of series."""
+    estimator, shape = ESTIMATORS[m.inputs]
+    if m.kind == "treatment":
+        return (
+            f"from nanwise import {estimator}\n\n"
+            f'model = {estimator}(gaps="{m.name}").fit(X, y)   # X {shape}, NaN is a gap'
+        )
+    does = "filled = model.transform(X)" if m.kind == "imputer" else "new = model.generate(10)"
+    made = f"from nanwise.registry import find\n\nmodel = find({m.key!r}).make().fit(X)"
+    return f"{made}   # X {shape}, NaN is a gap\n{does}"
 
 
 def facts(m: Method) -> str:

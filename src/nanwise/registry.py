@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 ENTRY_POINT_GROUP = "nanwise.methods"
 KINDS = ("treatment", "predictor", "imputer", "recommender", "generator")
-#: inputs whose methods have names of their own: there is a ``zero`` for rows and one for pictures
-PICTURES = "image"
+#: inputs whose methods have names of their own: there is a ``zero`` for rows, one for pictures and
+#: one for series
+APART = ("image", "series")
 
 _METHODS: dict[str, Method] = {}
 _loaded = False
@@ -79,8 +80,8 @@ class Method:
 
     @property
     def key(self) -> str:
-        """Its name, unlike that of any other method: ``"zero"``, for pictures ``"image/zero"``."""
-        return f"{PICTURES}/{self.name}" if self.inputs == PICTURES else self.name
+        """Its name, unlike that of any other: ``"zero"``, ``"image/zero"``, ``"series/zero"``."""
+        return f"{self.inputs}/{self.name}" if self.inputs in APART else self.name
 
 
 Made = TypeVar("Made", bound=Callable[..., Any])
@@ -114,22 +115,23 @@ def known(
 ) -> list[Method]:
     """Registered methods, by name, filtered by kind, inputs and task.
 
-    Without ``inputs`` these are all that take rows, of whatever sort; methods for pictures are a
-    world of their own, to be asked for by ``inputs="image"``.
+    Without ``inputs`` these are all that take rows, of whatever sort; methods for pictures and for
+    series are worlds of their own, to be asked for by ``inputs="image"`` and ``inputs="series"``.
     """
     return [
         m
         for m in everything()
         if kind in (None, m.kind)
-        and (inputs == m.inputs or (inputs is None and m.inputs != PICTURES))
+        and (inputs == m.inputs or (inputs is None and m.inputs not in APART))
         and (task is None or task in m.tasks)
     ]
 
 
 def everything() -> list[Method]:
-    """All registered methods by name, those for pictures last."""
+    """All registered methods by name, those for pictures and for series last."""
     _load()
-    return sorted(_METHODS.values(), key=lambda m: (m.inputs == PICTURES, m.name))
+    place = {inputs: number for number, inputs in enumerate(APART, 1)}
+    return sorted(_METHODS.values(), key=lambda m: (place.get(m.inputs, 0), m.name))
 
 
 def find(name: str, kind: str | None = None, inputs: str | None = None) -> Method:
@@ -137,8 +139,9 @@ def find(name: str, kind: str | None = None, inputs: str | None = None) -> Metho
 
     ``inputs`` as in :func:`known`; a full key such as ``"image/zero"`` also tells the inputs.
     """
-    if inputs is None and name.startswith(f"{PICTURES}/"):
-        name, inputs = name.removeprefix(f"{PICTURES}/"), PICTURES
+    world, slash, plain = name.partition("/")
+    if inputs is None and slash and world in APART:
+        name, inputs = plain, world
     found = {m.name: m for m in known(kind, inputs)}
     if name in found:
         return found[name]

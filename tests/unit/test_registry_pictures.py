@@ -1,4 +1,4 @@
-"""Methods for rows and for pictures: two lists, in which a name may be twice."""
+"""Methods for rows, pictures and series: lists of their own, in which a name may be again."""
 
 import pytest
 
@@ -13,6 +13,7 @@ def listed(monkeypatch):
     registry.add(Method("zero", "treatment", dict, "For rows."))
     registry.add(Method("zero", "treatment", list, "For pictures.", inputs="image"))
     registry.add(Method("draw", "imputer", set, "For pictures.", inputs="image"))
+    registry.add(Method("zero", "treatment", frozenset, "For series.", inputs="series"))
     registry.add(Method("fill", "imputer", tuple, "For tables of any kind.", inputs="mixed"))
 
 
@@ -21,7 +22,14 @@ def test_rows_are_what_is_listed_unless_pictures_are_asked_for(listed):
     assert [m.key for m in known("imputer")] == ["fill"]
     assert [m.key for m in known(inputs="image")] == ["image/draw", "image/zero"]
     assert [m.key for m in known("imputer", inputs="image")] == ["image/draw"]
-    assert [m.key for m in everything()] == ["fill", "zero", "image/draw", "image/zero"]
+    assert [m.key for m in known(inputs="series")] == ["series/zero"]
+    assert [m.key for m in everything()] == [
+        "fill",
+        "zero",
+        "image/draw",
+        "image/zero",
+        "series/zero",
+    ]
 
 
 def test_one_name_for_rows_and_for_pictures(listed):
@@ -29,6 +37,8 @@ def test_one_name_for_rows_and_for_pictures(listed):
     assert find("zero", inputs="image").make is list
     assert find("image/zero").make is list
     assert find("image/zero", "treatment").make is list
+    assert find("series/zero").make is frozenset
+    assert find("zero", inputs="series").make is frozenset
     with pytest.raises(ValueError, match="no imputer is called 'draw'; known: fill"):
         find("draw", "imputer")
     with pytest.raises(ValueError, match="did you mean 'draw'"):

@@ -26,6 +26,7 @@ class NanNet(NetEstimator):
         *,
         activation: str = "relu",
         dropout: float = 0.2,
+        dropout_kind: str = "plain",
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,
@@ -38,6 +39,7 @@ class NanNet(NetEstimator):
         self.hidden = hidden
         self.activation = activation
         self.dropout = dropout
+        self.dropout_kind = dropout_kind
         self.members = members
         self.scale = scale
         self.sparse = sparse
@@ -48,7 +50,7 @@ class NanNet(NetEstimator):
 
     def _check_settings(self) -> None:
         """Refuse what cannot be used before any data is looked at."""
-        from nanwise.nets.mlp import ACTIVATIONS
+        from nanwise.nets.mlp import ACTIVATIONS, DROPOUTS
 
         super()._check_settings()
         if isinstance(self.hidden, str) or not isinstance(self.hidden, Collection):
@@ -59,6 +61,7 @@ class NanNet(NetEstimator):
             whole("each width in hidden", width)
         one_of("activation", self.activation, ACTIVATIONS)
         number("dropout", self.dropout, least=0.0, below=1.0)
+        one_of("dropout_kind", self.dropout_kind, DROPOUTS)
         whole("members", self.members)
         one_of("sparse", self.sparse, (None, "stored"))
         whole("draws", self.draws)
@@ -124,6 +127,7 @@ class NanNet(NetEstimator):
             self._n_out(),
             activation=self.activation,
             dropout=self.dropout,
+            dropout_kind=self.dropout_kind,
             norm=self.treatment_.norm(hidden[0]) if hidden else None,
             members=self.members,
         )

@@ -24,6 +24,9 @@ class NanClassifier(NanNet, NetClassifier):
         relu, gelu, tanh, silu, elu or leaky_relu.
     dropout : float, default=0.2
         Share of hidden units dropped in training.
+    dropout_kind : {"plain", "sn"}, default="plain"
+        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by the share that did
+        survive in each row (sparsity normalisation of the hidden layers).
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.
     scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
@@ -80,6 +83,7 @@ class NanClassifier(NanNet, NetClassifier):
         *,
         activation: str = "relu",
         dropout: float = 0.2,
+        dropout_kind: str = "plain",
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,
@@ -94,6 +98,7 @@ class NanClassifier(NanNet, NetClassifier):
             hidden,
             activation=activation,
             dropout=dropout,
+            dropout_kind=dropout_kind,
             members=members,
             scale=scale,
             sparse=sparse,
@@ -124,6 +129,9 @@ class NanRegressor(NanNet, NetRegressor):
         relu, gelu, tanh, silu, elu or leaky_relu.
     dropout : float, default=0.2
         Share of hidden units dropped in training.
+    dropout_kind : {"plain", "sn"}, default="plain"
+        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by the share that did
+        survive in each row (sparsity normalisation of the hidden layers).
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.
     scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
@@ -179,6 +187,7 @@ class NanRegressor(NanNet, NetRegressor):
         *,
         activation: str = "relu",
         dropout: float = 0.2,
+        dropout_kind: str = "plain",
         members: int = 1,
         scale: str | None = "standard",
         sparse: str | None = None,
@@ -193,6 +202,7 @@ class NanRegressor(NanNet, NetRegressor):
             hidden,
             activation=activation,
             dropout=dropout,
+            dropout_kind=dropout_kind,
             members=members,
             scale=scale,
             sparse=sparse,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from nanwise.nn.sn_dropout import SNDropout
 from nanwise.nn.sparse import Affine, Rows, rows_linear
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -21,6 +22,9 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "elu": nn.ELU,
     "leaky_relu": nn.LeakyReLU,
 }
+
+#: how what survives dropout is scaled: by the rate, or by the number of units that did survive
+DROPOUTS: dict[str, Callable[[float], nn.Module]] = {"plain": nn.Dropout, "sn": SNDropout}
 
 
 class MLP(nn.Module):
@@ -36,6 +40,9 @@ class MLP(nn.Module):
         What follows every hidden affine layer.
     dropout : float, default=0.0
         Probability with which a hidden unit is dropped in training.
+    dropout_kind : {"plain", "sn"}, default="plain"
+        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by the share that did
+        survive in this row, see :class:`nanwise.nn.SNDropout`.
     norm : nn.Module or None, default=None
         Put after the first affine layer, before its activation, if there is a hidden layer. Of
         several members each has its own copy.
@@ -57,11 +64,13 @@ class MLP(nn.Module):
         *,
         activation: str = "relu",
         dropout: float = 0.0,
+        dropout_kind: str = "plain",
         norm: nn.Module | None = None,
         members: int = 1,
     ) -> None:
         super().__init__()
-        _check(n_in, hidden, n_out, activation, dropout, members)
+        _check(n_in, hidden, n_out, members)
+        _check_choices(activation, dropout, dropout_kind)
         self.members = members
         widths = [n_in, *hidden, n_out]
         layers: list[nn.Module] = []
@@ -73,7 +82,7 @@ class MLP(nn.Module):
                 layers.append(norm if members == 1 else Each(norm, members))
             layers.append(ACTIVATIONS[activation]())
             if dropout > 0:
-                layers.append(nn.Dropout(dropout))
+                layers.append(DROPOUTS[dropout_kind](dropout))
         self.layers = nn.Sequential(*layers)
 
     def forward(self, x: Tensor | Rows) -> Tensor:
@@ -139,16 +148,19 @@ def _affine(n_in: int, n_out: int, members: int, first: bool) -> nn.Module:
     return Affine(n_in, n_out) if first else nn.Linear(n_in, n_out)
 
 
-def _check(
-    n_in: int, hidden: Sequence[int], n_out: int, activation: str, dropout: float, members: int
-) -> None:
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {activation!r}")
+def _check(n_in: int, hidden: Sequence[int], n_out: int, members: int) -> None:
     if any(width < 1 for width in hidden):
         raise ValueError(f"hidden must hold widths of at least 1, got {tuple(hidden)!r}")
     if n_in < 0 or n_out < 1:
         raise ValueError(f"n_in must be at least 0 and n_out at least 1, got {n_in} and {n_out}")
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout!r}")
     if members < 1:
         raise ValueError(f"members must be at least 1, got {members!r}")
+
+
+def _check_choices(activation: str, dropout: float, dropout_kind: str) -> None:
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {activation!r}")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout!r}")
+    if dropout_kind not in DROPOUTS:
+        raise ValueError(f"dropout_kind must be one of {', '.join(DROPOUTS)}, got {dropout_kind!r}")

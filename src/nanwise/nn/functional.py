@@ -193,7 +193,7 @@ def sn_dropout(
         Hidden activations. Here a NaN is no gap: it is passed on, so that a network that diverges
         is noticed.
     p : float, default=0.5
-        Probability with which a unit is dropped.
+        Probability with which a unit is dropped, below 1.
     training : bool, default=True
         False drops nothing.
     generator : torch.Generator, optional
@@ -206,8 +206,7 @@ def sn_dropout(
     Tensor
         Same shape. A vector of which nothing survives is 0.
     """
-    if not 0 <= p <= 1:
-        raise ValueError(f"p must lie between 0 and 1, got {p!r}")
+    check_drop_rate(p)
     n: Tensor | int
     if observed is None and isinstance(x, Tensor):
         values, present, n = x, None, x.shape[-1]
@@ -219,6 +218,15 @@ def sn_dropout(
     kept = torch.empty_like(values.detach()).bernoulli_(1 - p, generator=generator)
     kept = kept if present is None else kept * present
     return values * (kept * _scale(counts(kept), n, 1.0).to(values.dtype))
+
+
+def check_drop_rate(p: float) -> None:
+    """Refuse a rate at which dropout drops less than nothing, or everything."""
+    if not 0 <= p < 1:
+        raise ValueError(
+            f"p must be at least 0 and below 1, got {p!r}; at 1 every unit is dropped and nothing "
+            "is left to learn from"
+        )
 
 
 def masked_linear(x: Tensor, weight: Tensor, bias: Tensor | None, connections: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ class SNDropout(nn.Module):
     Parameters
     ----------
     p : float, default=0.5
-        Probability with which a unit is dropped.
+        Probability with which a unit is dropped, below 1.
 
     Notes
     -----
@@ -28,8 +28,7 @@ class SNDropout(nn.Module):
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"p must lie between 0 and 1, got {p!r}")
+        functional.check_drop_rate(p)
         self.p = p
 
     def forward(self, x: Tensor | Observed, observed: Tensor | None = None) -> Tensor:

@@ -96,6 +96,25 @@ def test_dropout_acts_in_training_only() -> None:
     assert torch.equal(net(x), net(x))
 
 
+@pytest.mark.parametrize("members", [1, 3])
+def test_sn_dropout_keeps_the_size_of_every_row_of_every_member(members: int) -> None:
+    net = MLP(1, (40,), 1, dropout=0.8, dropout_kind="sn", members=members)
+    first, last = net.layers[0], net.layers[-1]
+    with torch.no_grad():
+        for layer in (first, last):
+            layer.weight.fill_(0.0)
+        first.bias.fill_(1.0)  # every hidden unit is 1 before dropout,
+        last.weight.fill_(1.0)  # and the output is the sum of what is left
+        last.bias.fill_(0.0)
+    out = net(torch.zeros(200, 1))
+    torch.testing.assert_close(out, torch.full_like(out, 40.0))
+    plain = MLP(1, (40,), 1, dropout=0.8, members=members)
+    plain.load_state_dict(net.state_dict())
+    assert plain(torch.zeros(200, 1)).std() > 4  # of 40 units 8 are left, give or take 2.5
+    net.eval()
+    torch.testing.assert_close(net(torch.zeros(3, 1)), torch.full_like(out[..., :3, :], 40.0))
+
+
 def test_float64_copy_and_state_dict() -> None:
     for members in (1, 2):
         net = MLP(5, (4,), 2, members=members)
@@ -114,6 +133,7 @@ def test_float64_copy_and_state_dict() -> None:
         {"hidden": (0,)},
         {"dropout": 1.0},
         {"dropout": -0.1},
+        {"dropout_kind": "inverted"},
         {"members": 0},
         {"n_out": 0},
         {"n_in": -1},

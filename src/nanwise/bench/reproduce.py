@@ -16,6 +16,8 @@ from nanwise.bench.pool import spread
 from nanwise.bench.store import Store
 
 NOT_MEASURED = "not measured"
+NOT_PUBLISHED = "not published"
+OTHER_DATA = "published for other data"
 DIFFERENCE = "paired difference"
 
 
@@ -68,7 +70,8 @@ def reproduce(
         Facts for a report: every cell with ``ours`` (mean, half width of the 95 % interval, number
         of runs), ``published`` and a verdict on where our mean lies: ``within``, ``above`` or
         ``below`` the published interval (or figure, where no interval is printed), ``not
-        measured``, ``not published``, or ``paired difference`` of two rows, which is not judged.
+        measured``, ``not published``, or what is not judged: ``paired difference`` of two rows, and
+        ``published for other data`` where ours had to be others (``stand_in`` says which).
     """
     table = find_table(id)
     sizes = table.sizes(scale)
@@ -84,6 +87,7 @@ def reproduce(
         "source": table.source,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "scale": scale,
+        "stand_in": table.stand_in,
         "metric": dict(table.metric.__dict__),
         "columns": [column.name for column in table.columns],
         "rows": rows,
@@ -199,7 +203,7 @@ def _cell(
     return {
         "ours": ours,
         "published": published,
-        "verdict": _verdict(ours, published),
+        "verdict": _verdict(ours, published, table.stand_in),
         "error": errors[0] if errors else None,
     }
 
@@ -245,12 +249,14 @@ def _ours(scores: Iterable[float | None]) -> dict[str, Any] | None:
     return {"mean": mean, "ci": half, "n": len(values)}
 
 
-def _verdict(ours: dict[str, Any] | None, published: dict[str, Any] | None) -> str:
-    """Where our mean lies; without a published figure there is nothing to be within."""
+def _verdict(ours: dict[str, Any] | None, published: dict[str, Any] | None, stand_in: str) -> str:
+    """Where our mean lies; without a published figure of these data there is nothing to be in."""
     if ours is None:
         return NOT_MEASURED
     if published is None:
-        return "not published"
+        return NOT_PUBLISHED
+    if stand_in:
+        return OTHER_DATA
     gap = ours["mean"] - published["mean"]
     if abs(gap) <= (published["ci"] or 0.0):
         return "within"

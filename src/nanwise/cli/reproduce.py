@@ -90,6 +90,8 @@ def _tell(facts: dict[str, Any]) -> None:
         ["", *facts["columns"]], rows, title=f"{facts['title']} ({facts['metric']['label']})"
     )
     click.echo("ours ± 95 % (published); = within the published interval, ↑ above, ↓ below")
+    if facts["stand_in"]:
+        click.echo(f"{facts['stand_in']}: published figures are of other data and not judged")
     if facts.get("scale") == "smoke":
         click.echo("smoke scale shows that it runs; its figures are not to be compared")
     for line in dict.fromkeys(cell["error"] for cell in cells if cell["error"]):

@@ -199,6 +199,8 @@ def _reproduce(facts: dict[str, Any]) -> list[str]:
     verdicts = [c.get("verdict") for r in facts.get("rows") or [] for c in r.get("cells") or []]
     done = [v for v in verdicts if v in ("within", "above", "below")]
     ours = verdicts.count("not published")
+    if facts.get("stand_in") and any(v not in (None, "not measured") for v in verdicts):
+        return [f"Not to be compared with the published figures: {facts['stand_in']}."]
     if not done and ours:
         return [f"{ours} figures were measured; the paper shows them as a plot, without numbers."]
     if not done:

@@ -86,6 +86,22 @@ def test_below_the_published_interval(table, monkeypatch):
     assert cell(reproduce("test/table", "smoke"), "Zero", "A")["verdict"] == "below"
 
 
+def test_figures_of_other_data_are_not_judged(table, monkeypatch):
+    other = replace(table, stand_in="simulated")
+    monkeypatch.setitem(papers._TABLES, table.id, other)
+    facts = reproduce("test/table", "smoke")
+    assert facts["stand_in"] == "simulated"
+    assert cell(facts, "Zero", "A")["verdict"] == "published for other data"
+    assert cell(facts, "Zero", "D")["verdict"] == "not published"
+
+
+def test_methods_of_pictures_are_known_by_their_key(table):
+    column = table.columns[0]
+    for key in ("zero", "image/zero"):
+        assert table.absent(Heading("", method=key), column, "smoke") is None
+    assert "'misconv'" in table.absent(Heading("", method="misconv"), column, "smoke")
+
+
 def test_scales_change_sizes_only(table):
     row, column = table.rows[0], table.columns[0]
     small, large = (table.cases(row, column, scale) for scale in ("smoke", "laptop"))

@@ -14,7 +14,6 @@ import numpy as np
 from nanwise.bench.case import Case, Record
 from nanwise.bench.papers.table import Heading, PublishedTable
 from nanwise.bench.run import Measured, fit_and_score, record
-from nanwise.registry import everything
 from nanwise.train.plan import Plan
 
 #: sizes of a scale that a run has to know
@@ -32,12 +31,6 @@ class PictureTable(PublishedTable):
         more = {name: sizes[name] for name in PASSED_ON if name in sizes}
         cases = super().cases(row, column, scale)
         return [replace(case, protocol={**case.protocol, **more}) for case in cases]
-
-    def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
-        """Why a cell cannot be run: no such method, of rows or of pictures."""
-        method = row.method or column.method
-        there = method is None or method in {found.key for found in everything()}
-        return None if there else f"no method {method!r} in this version"
 
 
 # -- classifiers -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 from nanwise.bench.case import Case, Record
 from nanwise.bench.score import Metric
-from nanwise.registry import known
+from nanwise.registry import everything
 
 #: what is known of a case; None if it has to be run
 Get = Callable[[Case], Record | None]
@@ -80,6 +80,9 @@ class PublishedTable:
         For a figure: what the columns count. Their names are then numbers, rows become curves.
     panels : bool
         Whether a chart is drawn of each column, with the rows side by side.
+    stand_in : str
+        What our figures are of where the data of the paper cannot be had. The published figures
+        are then of other data and are shown without a verdict.
     """
 
     id: str
@@ -96,6 +99,7 @@ class PublishedTable:
     notes: tuple[str, ...] = ()
     axis: str | None = None
     panels: bool = False
+    stand_in: str = ""
 
     def sizes(self, scale: str) -> Mapping[str, Any]:
         """Sizes at a scale, or a ValueError that names the scales."""
@@ -134,7 +138,7 @@ class PublishedTable:
     def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
         """Why a cell cannot be run; None if it can, or if it only shows what was published."""
         method = row.method or column.method
-        there = method is None or method in {found.name for found in known()}
+        there = method is None or method in {found.key for found in everything()}
         return None if there else f"no method {method!r} in this version"
 
     def remarks(self, row: Heading, column: Heading, scale: str, get: Get) -> list[str]:

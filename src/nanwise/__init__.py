@@ -39,6 +39,7 @@ _NAMES = {
     "WAE": "nanwise.methods.image.wae",
     "make_imputer": "nanwise.estimators.impute.by_treatment",
     "VSAEImputer": "nanwise.methods.mixed.vsae",
+    "MADE": "nanwise.methods.table.made",
     "TableModel": "nanwise.estimators.table_model",
     "TableImputer": "nanwise.estimators.table_imputer",
     "Recommender": "nanwise.estimators.recommender",

@@ -26,6 +26,8 @@ from nanwise.registry import find, known
 # the 1e-7 that scikit-learn asks for. Few epochs: thousands of fits, of which a few must be good.
 PLAN = Plan(epochs=20, batch=None, lr=0.15, validation=None, precision="float64")
 TINY = dict(hidden=(16,), dropout=0.0, plan=PLAN, random_state=0)
+# a layer of 256 units of its own: with steps as large as above it ends anywhere
+CALM = {"gmmc": {"plan": clone(PLAN).set_params(lr=0.02)}}
 
 WEIGHTS = {
     "check_sample_weight_equivalence_on_dense_data",
@@ -46,8 +48,9 @@ FEW_TREES = {"chained": {"trees": 2}, "missforest": {"trees": 2}}
 
 def networks():
     for method in known("treatment", inputs="table"):
-        yield NanClassifier(gaps=method.name, **TINY)
-        yield NanRegressor(gaps=method.name, **TINY)
+        tiny = TINY | CALM.get(method.name, {})
+        yield NanClassifier(gaps=method.name, **tiny)
+        yield NanRegressor(gaps=method.name, **tiny)
     yield NanClassifier(gaps=SimpleImputer(keep_empty_features=True), **TINY)
     yield NanClassifier(members=2, scale="minmax", class_weight="balanced", **TINY)
     yield NanClassifier(**(TINY | {"dropout": 0.2}))

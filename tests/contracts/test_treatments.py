@@ -13,6 +13,8 @@ from nanwise.testing.treatments import TreatmentContract, features, learnt
 TABLE = known("treatment", inputs="table")
 NAMES = {
     "batch_norm",
+    "gmmc",
+    "gmmc_rbf",
     "iterative",
     "knn",
     "layer_norm",

@@ -5,6 +5,8 @@ Loads torch and numpy only.
 
 from nanwise.nn import functional
 from nanwise.nn.fill import Constant, Indicator, Plain, Rate, Zero
+from nanwise.nn.gaussian_input import GaussianInput, GaussianRBF
+from nanwise.nn.input_mixture import InputMixture
 from nanwise.nn.masked import Masked
 from nanwise.nn.misconv import MisConv2d
 from nanwise.nn.neumiss import NeuMiss
@@ -19,7 +21,10 @@ from nanwise.nn.sparsity_norm import SparsityNorm
 __all__ = [
     "Affine",
     "Constant",
+    "GaussianInput",
+    "GaussianRBF",
     "Indicator",
+    "InputMixture",
     "Masked",
     "MisConv2d",
     "NeuMiss",

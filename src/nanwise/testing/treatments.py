@@ -32,11 +32,16 @@ def rows_with_gaps(n: int = 60, d: int = 5, share: float = 0.3, seed: int = 0) -
 
 
 def features(treatment: Any, rows: Observed) -> np.ndarray:
-    """What a fitted treatment hands to the network for some rows, in float64."""
+    """What a fitted treatment hands to the network for some rows, in float64.
+
+    Weights that a layer draws are always the same, as for an estimator with a ``random_state``.
+    """
     import torch
 
     values, observed = treatment.prepare(*rows)
-    layer = treatment.layer(rows.values.shape[1]).double().eval()
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        layer = treatment.layer(rows.values.shape[1]).double().eval()
     with torch.no_grad():
         return layer(torch.from_numpy(values), torch.from_numpy(observed)).numpy()
 

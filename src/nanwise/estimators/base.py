@@ -86,12 +86,15 @@ class NetEstimator(Planned, BaseEstimator):
         """Learn from the targets of the training rows what the network needs to know of them."""
 
     def _train(self, X: Any, y: np.ndarray, weight: np.ndarray | None, seed: int) -> None:
+        fit_rows, valid_rows = self._split(y, self._plan().validation, seed)
+        self._run(*self._sources(X, y, weight, fit_rows, valid_rows), seed)
+
+    def _run(self, source: Any, validation: Any, seed: int) -> None:
+        """Build the network and train it."""
         import torch
 
         from nanwise.train.loop import train
 
-        fit_rows, valid_rows = self._split(y, self._plan().validation, seed)
-        source, validation = self._sources(X, y, weight, fit_rows, valid_rows)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             self.net_ = self._build()

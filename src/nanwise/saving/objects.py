@@ -19,6 +19,8 @@ ALLOWED: dict[str, str] = {
     "NanClassifier": "nanwise.estimators.supervised:NanClassifier",
     "NanRegressor": "nanwise.estimators.supervised:NanRegressor",
     "NanImageClassifier": "nanwise.estimators.image.classifier:NanImageClassifier",
+    "NanSeriesClassifier": "nanwise.estimators.series.supervised:NanSeriesClassifier",
+    "NanSeriesRegressor": "nanwise.estimators.series.supervised:NanSeriesRegressor",
     "NeuMissClassifier": "nanwise.estimators.neumiss:NeuMissClassifier",
     "NeuMissRegressor": "nanwise.estimators.neumiss:NeuMissRegressor",
     "EMRegressor": "nanwise.estimators.gaussian:EMRegressor",

@@ -19,7 +19,10 @@ from nanwise.train.run import History, Run
 
 
 class Source(Protocol):
-    """Rows by number."""
+    """Rows by number.
+
+    One whose rows are large may have ``block``, the number of rows that are validated at once.
+    """
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -33,6 +36,8 @@ class Trainable(Protocol):
 
     One whose loss changes as training goes on may have ``begin_epoch(epoch, epochs)``: called
     before every epoch (from 1) of at most ``epochs``, also after a restart from a checkpoint.
+    One that may be trained with ``plan.monitor="auroc"`` has ``scored_step(batch)``: what
+    ``validation_step`` gives, then the outputs (N, 1) or (N, C) and the class numbers (N,).
     """
 
     def training_step(self, batch: Any, phase: str = "main") -> Tensor:
@@ -58,7 +63,7 @@ def train(
     ----------
     module : nn.Module
         A :class:`Trainable`. Comes back on the CPU, in eval mode, with the weights of the epoch
-        with the smallest validation loss (without validation rows: of the last epoch).
+        that validation finds best by ``plan.monitor`` (without validation rows: of the last epoch).
     source : Source
         Training rows; with several processes all rows in every one of them.
     plan : Plan
@@ -77,7 +82,8 @@ def train(
     -------
     list of dict
         Per epoch ``epoch`` (from 1), ``train_loss``, ``valid_loss`` (None without validation rows),
-        ``lr`` and ``seconds``; with several players also ``losses``, the mean loss of each that
+        ``lr`` and ``seconds``; with ``plan.monitor="auroc"`` and validation rows also
+        ``valid_auroc``; with several players also ``losses``, the mean loss of each that
         played, and ``train_loss`` is the last of these.
 
     Raises
@@ -91,6 +97,11 @@ def train(
         raise ValueError("source has no rows to train on")
     if validation is not None and len(validation) == 0:
         validation = None
+    if validation is not None and plan.monitor != "loss" and not hasattr(module, "scored_step"):
+        raise ValueError(
+            f"plan.monitor={plan.monitor!r} is not for {type(module).__name__}, which gives no "
+            "scores of classes; use monitor='loss'"
+        )
     fabric = make_fabric(device)
     devices = [fabric.device.index] if fabric.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):

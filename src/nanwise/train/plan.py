@@ -12,6 +12,7 @@ from nanwise.train.checks import number, one_of, whole
 OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop", "rprop")
 SCHEDULES = (None, "cosine", "plateau", "onecycle")
 PRECISIONS = ("float32", "float64")
+MONITORS = ("loss", "auroc")
 
 
 class Plan(BaseEstimator):
@@ -63,6 +64,10 @@ class Plan(BaseEstimator):
     beta1 : float, default=0.9
         Share of the mean of the gradients that they keep. Networks that play against each other
         are often trained with less, 0 to 0.5.
+    monitor : {"loss", "auroc"}, default="loss"
+        What early stopping and ``schedule="plateau"`` look at on the validation rows. ``auroc``,
+        the area under the ROC curve (of several classes: the mean over each against the rest), is
+        for the classifiers of series.
 
     Notes
     -----
@@ -89,6 +94,7 @@ class Plan(BaseEstimator):
         eps: float = 1e-8,
         beta2: float = 0.999,
         beta1: float = 0.9,
+        monitor: str = "loss",
     ) -> None:
         self.epochs = epochs
         self.batch = batch
@@ -106,6 +112,7 @@ class Plan(BaseEstimator):
         self.eps = eps
         self.beta2 = beta2
         self.beta1 = beta1
+        self.monitor = monitor
 
     def validate(self) -> None:
         """Raise a ValueError or TypeError that names the first setting that cannot be used."""
@@ -122,6 +129,7 @@ class Plan(BaseEstimator):
         number("plan.beta2", self.beta2, least=0.0, below=1.0)
         number("plan.beta1", self.beta1, least=0.0, below=1.0)
         one_of("plan.precision", self.precision, PRECISIONS)
+        one_of("plan.monitor", self.monitor, MONITORS)
         whole("plan.checkpoint_every", self.checkpoint_every)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
             raise TypeError(

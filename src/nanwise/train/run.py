@@ -14,6 +14,7 @@ from nanwise.errors import TrainingError
 from nanwise.train.batches import Batches, every_nth, mix
 from nanwise.train.checkpoint import Checkpoint, fingerprint
 from nanwise.train.diagnose import first_fault
+from nanwise.train.monitor import Ranking
 from nanwise.train.players import make_players
 
 if TYPE_CHECKING:
@@ -138,11 +139,14 @@ class Run:
         _announce(self.module, epoch, self.plan.epochs)
         losses = self._train(epoch)
         train_loss = list(losses.values())[-1]
-        valid_loss = None if self.validation is None else self._validate(epoch, self.validation)
+        valid_loss, auroc = (None, None)
+        if self.validation is not None:
+            valid_loss, auroc = self._validate(epoch, self.validation)
+        watched = valid_loss if auroc is None else 1 - auroc
         for player in self.players.values():
-            player.schedule.epoch(train_loss if valid_loss is None else valid_loss)
-        if valid_loss is not None:
-            self._compare(valid_loss)
+            player.schedule.epoch(train_loss if watched is None else watched)
+        if watched is not None:
+            self._compare(watched)
         self.history.append(
             {
                 "epoch": epoch,
@@ -152,6 +156,7 @@ class Run:
                 "seconds": time.perf_counter() - start,
             }
             | ({"losses": losses} if len(self.players) > 1 else {})
+            | ({} if auroc is None else {"valid_auroc": auroc})
         )
 
     def _train(self, epoch: int) -> dict[str, float]:
@@ -190,23 +195,27 @@ class Run:
         return means
 
     @torch.no_grad()
-    def _validate(self, epoch: int, source: Source) -> float:
-        """Mean loss over the validation rows of all processes."""
+    def _validate(self, epoch: int, source: Source) -> tuple[float, float | None]:
+        """Mean loss over the validation rows of all processes, and their AUROC if it is watched."""
         self.module.eval()
+        ranking = Ranking() if self.plan.monitor == "auroc" else None
+        size = getattr(source, "block", VALIDATION_BLOCK)
         total = torch.zeros(2, dtype=torch.float64, device=self.fabric.device)
-        blocks = every_nth(
-            len(source), VALIDATION_BLOCK, self.fabric.global_rank, self.fabric.world_size
-        )
+        blocks = every_nth(len(source), size, self.fabric.global_rank, self.fabric.world_size)
         for rows in blocks:
             batch = self.fabric.to_device(source[rows])
-            losses, count = self.module.validation_step(batch)  # type: ignore[operator]
+            if ranking is None:
+                losses, count = self.module.validation_step(batch)  # type: ignore[operator]
+            else:
+                losses, count, *scored = self.module.scored_step(batch)  # type: ignore[operator]
+                ranking.add(*scored)
             total += torch.stack((losses.double(), torch.as_tensor(count).double()))
         losses, count = self._sum(total).tolist()
         if count == 0:
             raise TrainingError("the validation rows hold nothing that is scored; use other rows")
         if not math.isfinite(losses):
             raise self._fault(epoch, source, blocks)
-        return losses / count
+        return losses / count, None if ranking is None else ranking.auroc(self.alone)
 
     def _compare(self, loss: float) -> None:
         if loss < self.best_loss:

@@ -1,0 +1,1 @@
+"""Estimators over series (N, T, D) with gaps."""

@@ -1,0 +1,1 @@
+"""Methods for series with gaps, one file each."""

@@ -1,0 +1,1 @@
+"""Networks for series (N, T, D) with gaps."""

@@ -167,22 +167,26 @@ class Run:
         # none may leave alone: these look at the sum after the pass, together.
         watch = self.alone and on_cpu
         # per player: sum of the losses, and how many rows they are of
-        totals = torch.zeros(len(self.players), 2, dtype=torch.float64, device=self.fabric.device)
+        sums: list[float | Tensor] = [0.0] * len(self.players)
+        counts = [0] * len(self.players)
         first = (epoch - 1) * self.batches.steps
         for number, rows in enumerate(self.batches.epoch(epoch), first):
             batch = self.source[rows]
             if not on_cpu:
                 batch = self.fabric.to_device(batch)
-            for total, player in zip(totals, self.players.values(), strict=True):
+            for i, player in enumerate(self.players.values()):
                 if number % player.every:
                     continue
                 loss = player.loss(batch)
-                if watch and not math.isfinite(loss.item()):
+                value = loss.item() if watch else loss.detach().double()
+                if watch and not math.isfinite(value):
                     raise self._fault(epoch, self.source, self.batches.epoch(epoch), batch)
                 player.update(loss)
-                total[0] += loss.detach() * len(rows)
-                total[1] += len(rows)
+                sums[i] += value * len(rows)
+                counts[i] += len(rows)
         self._share_buffers()
+        found = [[float(total), rows] for total, rows in zip(sums, counts, strict=True)]
+        totals = torch.tensor(found, dtype=torch.float64, device=self.fabric.device)
         return self._means(epoch, self._sum(totals).tolist())
 
     def _means(self, epoch: int, totals: list[list[float]]) -> dict[str, float]:

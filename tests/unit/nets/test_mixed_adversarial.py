@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nanwise.nets.mixed.gain import EPS, GAINNet
+from nanwise.nets.mixed.gain import GAINNet, Game
 from nanwise.nets.mixed.misgan import MisGANNet
 from nanwise.nets.mixed.outputs import Errors, Outputs
 
@@ -44,11 +44,16 @@ def by_hand(net: GAINNet, x, m, b, z, hint: str) -> tuple[float, float]:
     completed = m * x + (1 - m) * g
     h = b * m if hint == "code" else b * m + 0.5 * (1 - b)
     d = apply(net.discriminator, completed, h)
-    terms = m * np.log(d + EPS) + (1 - m) * np.log(1 - d + EPS)
+    terms = m * np.log(d) + (1 - m) * np.log(1 - d)
     loss_d = -terms.mean() if hint == "code" else -(terms * (1 - b)).sum() / (1 - b).sum()
-    loss_g = -((1 - m) * np.log(d + EPS)).mean()
+    loss_g = -((1 - m) * np.log(d)).mean()
     loss_g += net.alpha * ((m * (x - g)) ** 2).mean() / m.mean()
     return loss_d, loss_g
+
+
+def deal(net: GAINNet, x, known, shown, told, z) -> Game:
+    known, shown, told = (part.to(x.dtype) for part in (known, shown, told))
+    return Game((x, known > 0), known, shown, told, net.generate(x, shown, z))
 
 
 @pytest.mark.parametrize("hint", ["code", "paper"])
@@ -56,33 +61,45 @@ def test_gain_losses_are_those_of_the_formulas(hint: str) -> None:
     net = GAINNet(NUMBERS, None, alpha=10.0, hint=hint).double()
     x, m, b = batch()
     z = 0.01 * torch.rand(6, 3, dtype=torch.float64)
-    given = net.generate(x, m, z)
-    judged = net.judge(net.complete(x, m, given), m, b)
+    game = deal(net, x, m, m, b, z)
     expected = by_hand(net, x, m, b, z.numpy(), hint)
-    found = net.discriminator_loss(judged, m, b), net.generator_loss(judged, x, given, m, m)
+    found = net.discriminator_loss(game), net.generator_loss(game)
     np.testing.assert_allclose([float(f.detach()) for f in found], expected, rtol=1e-12)
 
 
 def test_gain_trains_each_player_with_its_own_loss() -> None:
     net = GAINNet(NUMBERS, (4,), hint_rate=1.0, noise=0.0).double()  # nothing left to chance
     x, m, _ = batch()
-    told = torch.ones_like(m)
-    given = net.generate(x, m, torch.zeros_like(x))
-    judged = net.judge(net.complete(x, m, given), m, told)
+    game = deal(net, x, m, m, torch.ones_like(m), torch.zeros_like(x))
     torch.testing.assert_close(
-        net.training_step((x, m), "discriminator"), net.discriminator_loss(judged, m, told)
+        net.training_step((x, m), "discriminator"), net.discriminator_loss(game)
     )
-    torch.testing.assert_close(
-        net.training_step((x, m), "generator"), net.generator_loss(judged, x, given, m, m)
-    )
+    torch.testing.assert_close(net.training_step((x, m), "generator"), net.generator_loss(game))
     net.training_step((x, m), "discriminator").backward()
     assert all(p.grad is None for p in net.generator.parameters())
+
+
+def test_both_players_of_a_batch_play_the_same_game() -> None:
+    net = GAINNet(NUMBERS, (4,), hide=0.5)
+    x, m, _ = batch()
+    rows = (x.float(), m)
+    asked = []
+    net.generator.register_forward_hook(lambda _, inputs, __: asked.append(inputs[0]))
+    net.training_step(rows, "discriminator").backward()
+    net.training_step(rows, "generator").backward()
+    assert len(asked) == 1
+    assert all(p.grad is not None for p in net.generator.parameters())
+    net.training_step(rows, "generator")  # that game is over: hidden cells are drawn anew
+    net.training_step(rows, "discriminator")
+    net.training_step((x.float(), m), "generator")  # nor is a game taken on to another batch
+    assert len(asked) == 4
+    assert not torch.equal(asked[0], asked[1])
 
 
 def test_hidden_cells_are_not_seen_and_count() -> None:
     net = GAINNet(NUMBERS, (4,), hide=1 - 1e-9, alpha=1.0, noise=0.0).double()
     x, m, _ = batch()
-    nothing = net.generate(torch.zeros_like(x), torch.zeros_like(m), torch.zeros_like(x))
+    nothing = net.generate(*(torch.zeros_like(x) for _ in range(3)))
     net.training_step((x, m), "generator")
     expected = (((x - nothing) ** 2) * m).sum(0) / m.sum(0)
     torch.testing.assert_close(net.errors.square, expected)
@@ -93,12 +110,12 @@ def test_cells_that_the_generator_sees_count_less(repeat: float) -> None:
     net = GAINNet(NUMBERS, (4,), hide=0.5, alpha=1.0, repeat=repeat).double()
     x, m, b = batch()
     shown = m & (torch.rand(m.shape) < 0.5)
-    given = net.generate(x, shown, torch.zeros_like(x))
-    judged = net.judge(net.complete(x, shown, given), shown, b)
+    game = deal(net, x, m, shown, b, torch.zeros_like(x))
+    judged = net.judge(game, game.given).sigmoid()
     weight = np.where(shown, repeat, 1.0) * m.numpy()
-    squares = (x - given).detach().numpy() ** 2
+    squares = (x - game.given).detach().numpy() ** 2
     adversarial = -(~shown * judged.log()).mean()
-    found = net.generator_loss(judged, x, given, shown, m) - adversarial
+    found = net.generator_loss(game) - adversarial
     np.testing.assert_allclose(found.item(), np.average(squares, weights=weight), rtol=1e-6)
 
 

@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from nanwise.nets.mixed.layers import Bent, start_at_zero
+from nanwise.nets.mixed.layers import Bent, hidden_part, start_at_zero
 from nanwise.nets.mixed.outputs import Errors, Outputs
 from nanwise.nets.mlp import MLP
 
-HINTS = ("code", "paper")
-
-#: added to what a logarithm is taken of, as in the authors' code
+#: least sum of weights that an error is divided by
 EPS = 1e-8
+
+
+class Game(NamedTuple):
+    """One batch as both players see it; what is so or not is told by numbers, 1 and 0.
+
+    Attributes
+    ----------
+    batch : tuple of Tensor
+        ``(features (N, F), observed (N, A))``.
+    known, shown : Tensor of shape (N, A)
+        What is observed, and what of it the generator sees.
+    told : Tensor of shape (N, A)
+        Where the discriminator is told which it is.
+    given : Tensor of shape (N, F)
+        What the generator says.
+    """
+
+    batch: tuple[Tensor, Tensor]
+    known: Tensor
+    shown: Tensor
+    told: Tensor
+    given: Tensor
 
 
 class GAINNet(nn.Module):
@@ -24,7 +45,8 @@ class GAINNet(nn.Module):
 
     With observed cells m (1 = observed), noise z and a hint h, the generator gives
     ``g = G(m x + (1 - m) z, m)``, the completed row is ``m x + (1 - m) g``, and the discriminator
-    sees it with h and gives per attribute the probability d that it was observed.
+    sees it with h and gives per attribute the probability d that it was observed. Both play on the
+    same z and h, as in the authors' code, so that the generator is asked once for each batch.
 
     - discriminator: ``-mean[m log d + (1 - m) log(1 - d)]``
     - generator: ``-mean[(1 - m) log d] + alpha mean[w (x - g)²] / mean[w]`` with w = m, or, of
@@ -82,6 +104,7 @@ class GAINNet(nn.Module):
         judging = None if hidden is None else [math.ceil(width / 4) for width in hidden]
         self.discriminator = _network(n_in, judging, n_attributes, n_features)
         self.errors = Errors(n_features)
+        self._game: Game | None = None
 
     @property
     def players(self) -> dict[str, list[nn.Parameter]]:
@@ -94,18 +117,22 @@ class GAINNet(nn.Module):
     # -- training --------------------------------------------------------------------------------
 
     def training_step(self, batch: Any, phase: str = "generator") -> Tensor:
-        """Loss of the player ``phase``."""
-        features, observed = batch
-        shown = observed & (torch.rand(observed.shape, device=observed.device) >= self.hide)
-        z = self.noise * torch.rand_like(features)
-        told = torch.rand(observed.shape, device=observed.device) < self.hint_rate
-        with torch.set_grad_enabled(phase == "generator"):
-            given = self.generate(features, shown, z)
-        judged = self.judge(self.complete(features, shown, given), shown, told)
+        """Loss of the player ``phase``; the generator plays the game that the other has begun."""
+        game = self._game
+        if game is None or game.batch is not batch:
+            game = self._deal(batch)
+        self._game = game if phase == "discriminator" else None
         if phase == "discriminator":
-            return self.discriminator_loss(judged, shown, told)
-        self.errors.learn((features - given) ** 2, self.outputs.spread(observed & ~shown))
-        return self.generator_loss(judged, features, given, shown, observed)
+            return self.discriminator_loss(game)
+        return self.generator_loss(game)
+
+    def _deal(self, batch: tuple[Tensor, Tensor]) -> Game:
+        features, observed = batch
+        shown = hidden_part(observed, self.hide).to(features.dtype)
+        z = self.noise * torch.rand_like(features)
+        told = (torch.rand_like(shown) < self.hint_rate).to(features.dtype)
+        given = self.generate(features, shown, z)
+        return Game(batch, observed.to(features.dtype), shown, told, given)
 
     def validation_step(self, batch: Any) -> tuple[Tensor, Tensor]:
         """Squared error of a fixed half of the observed attributes, filled from the others."""
@@ -116,48 +143,52 @@ class GAINNet(nn.Module):
         where = self.outputs.spread(asked)
         return (off * where).sum(), where.sum()
 
-    def discriminator_loss(self, judged: Tensor, shown: Tensor, told: Tensor) -> Tensor:
-        """Cross entropy of what was observed, of all attributes or of those not told."""
-        m = shown.to(judged.dtype)
-        each = m * (judged + EPS).log() + (1 - m) * (1 - judged + EPS).log()
+    def discriminator_loss(self, game: Game) -> Tensor:
+        """Cross entropy of what is shown, of all attributes or of those not told."""
+        judged = self.judge(game, game.given.detach())
         if self.hint == "code":
-            return -each.mean()
-        asked = (~told).to(judged.dtype)
-        return -(each * asked).sum() / asked.sum().clamp(min=1)
+            return binary_cross_entropy_with_logits(judged, game.shown)
+        asked = 1 - game.told
+        total = binary_cross_entropy_with_logits(judged, game.shown, asked, reduction="sum")
+        return total / asked.sum().clamp(min=1)
 
-    def generator_loss(
-        self, judged: Tensor, features: Tensor, given: Tensor, shown: Tensor, observed: Tensor
-    ) -> Tensor:
+    def generator_loss(self, game: Game) -> Tensor:
         """How well the discriminator sees through it, and the error where the truth is known."""
-        m = shown.to(judged.dtype)
-        seen_through = -((1 - m) * (judged + EPS).log()).mean()
-        weight = (observed & ~shown).to(features.dtype) + self.repeat * m
-        weight = self.outputs.spread(weight)
-        error = (weight * (features - given) ** 2).mean() / weight.mean().clamp(min=EPS)
+        judged = self.judge(game, game.given)
+        seen_through = binary_cross_entropy_with_logits(
+            judged, torch.ones_like(judged), 1 - game.shown
+        )
+        squares = (game.batch[0] - game.given) ** 2
+        hidden = game.known - game.shown
+        self.errors.learn(squares, self.outputs.spread(hidden))
+        weight = self.outputs.spread(hidden + self.repeat * game.shown)
+        error = (weight * squares).sum() / weight.sum().clamp(min=EPS)
         return seen_through + self.alpha * error
 
     def generate(self, features: Tensor, shown: Tensor, z: Tensor) -> Tensor:
-        """What the generator says of all features."""
-        seen = torch.where(self.outputs.spread(shown), features, z)
-        return self.outputs(self.generator(torch.cat([seen, shown.to(seen.dtype)], dim=-1)))
+        """What the generator says of all features; ``shown`` by numbers."""
+        seen = self.complete(features, shown, z)
+        return self.outputs(self.generator(torch.cat([seen, shown], dim=-1)))
 
     def complete(self, features: Tensor, shown: Tensor, given: Tensor) -> Tensor:
-        """Observed features as they are, the others as given."""
-        return torch.where(self.outputs.spread(shown), features, given)
+        """Features as they are where they are shown, to the bit, and as given elsewhere."""
+        return torch.lerp(given, features, self.outputs.spread(shown))
 
-    def judge(self, completed: Tensor, shown: Tensor, told: Tensor) -> Tensor:
-        """Probability of each attribute to have been observed."""
-        m = shown.to(completed.dtype)
-        unknown = 0.0 if self.hint == "code" else 0.5
-        hint = torch.where(told, m, torch.full_like(m, unknown))
-        return self.discriminator(torch.cat([completed, hint], dim=-1)).sigmoid()
+    def judge(self, game: Game, given: Tensor) -> Tensor:
+        """Log odds of each attribute to have been shown, with gaps as ``given``."""
+        hint = game.shown * game.told
+        if self.hint == "paper":
+            hint = hint + 0.5 * (1 - game.told)
+        completed = self.complete(game.batch[0], game.shown, given)
+        return self.discriminator(torch.cat([completed, hint], dim=-1))
 
     # -- answers ---------------------------------------------------------------------------------
 
     def fill(self, features: Tensor, observed: Tensor) -> Tensor:
         """Features given the mean noise."""
         z = torch.full_like(features, self.noise / 2)
-        return self.complete(features, observed, self.generate(features, observed, z))
+        shown = observed.to(features.dtype)
+        return self.complete(features, shown, self.generate(features, shown, z))
 
     def draw(
         self, features: Tensor, observed: Tensor, n: int, generator: torch.Generator | None
@@ -169,7 +200,7 @@ class GAINNet(nn.Module):
         """
         shape = (n, *features.shape)
         z = self.noise * torch.rand(shape, dtype=features.dtype, generator=generator)
-        shown = observed.expand(n, *observed.shape)
+        shown = observed.to(features.dtype).expand(n, *observed.shape)
         given = self.generate(features.expand(shape), shown, z)
         given = self.errors.scatter(given, self.outputs, generator)
         return self.complete(features.expand(shape), shown, given)

@@ -48,6 +48,7 @@ _NAMES = {
     "Recommender": "nanwise.estimators.recommender",
     "AutoRec": "nanwise.methods.rating.autorec",
     "CFNADE": "nanwise.methods.rating.cfnade",
+    "AutoImpute": "nanwise.estimators.cells.autoimpute",
     "CFUIcA": "nanwise.methods.rating.cfuica",
     "Popularity": "nanwise.methods.rating.popularity",
     "Biases": "nanwise.methods.rating.biases",

@@ -25,6 +25,8 @@ ALLOWED: dict[str, str] = {
     "NeuMissRegressor": "nanwise.estimators.neumiss:NeuMissRegressor",
     "EMRegressor": "nanwise.estimators.gaussian:EMRegressor",
     "GaussianImputer": "nanwise.estimators.gaussian:GaussianImputer",
+    "AutoImpute": "nanwise.estimators.cells.autoimpute:AutoImpute",
+    "CellPrep": "nanwise.data.cells.prepare:CellPrep",
     "TableModel": "nanwise.estimators.table_model:TableModel",
     "TableImputer": "nanwise.estimators.table_imputer:TableImputer",
     "Scaler": "nanwise.estimators.scale:Scaler",

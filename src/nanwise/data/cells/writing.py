@@ -1,0 +1,71 @@
+"""Filled matrices to files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from nanwise.data.cells.counts import Counts, dense
+from nanwise.data.cells.reading import TEXTS
+from nanwise.errors import DataError, need
+
+#: layer of a written AnnData with what was there before
+BEFORE = "before"
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """The path, if :func:`write_cells` can write such a file; asked before any long work."""
+    target = Path(path)
+    if target.suffix == ".h5ad":
+        need("anndata", "cells")
+    elif _separator(target) is None:
+        raise DataError(f"{target}: cells can be written as .h5ad, {', '.join(TEXTS)} or these .gz")
+    return target
+
+
+def write_cells(
+    filled: Counts,
+    path: str | os.PathLike[str],
+    *,
+    before: Counts | None = None,
+    genes_in: str = "rows",
+) -> Path:
+    """Write a filled matrix.
+
+    Parameters
+    ----------
+    filled : Counts
+    path : path
+        ``.h5ad`` (needs anndata), or ``.csv``, ``.tsv`` or ``.txt``, also with ``.gz``.
+    before : Counts, optional
+        For ``.h5ad``: the same entries before gaps were filled, kept as the layer ``before``.
+    genes_in : {"rows", "columns"}
+        For CSV: where the genes go.
+    """
+    target = check_target(path)
+    if target.suffix == ".h5ad":
+        _anndata(filled, before).write_h5ad(target)
+        return target
+    pd = need("pandas", "cli")
+    frame = pd.DataFrame(dense(filled.matrix), index=filled.cells, columns=filled.genes)
+    frame = frame.T if genes_in == "rows" else frame
+    frame.to_csv(target, sep=_separator(target))
+    return target
+
+
+def _anndata(filled: Counts, before: Counts | None) -> Any:
+    pd, anndata = need("pandas", "cli"), need("anndata", "cells")
+    made = anndata.AnnData(
+        X=dense(filled.matrix),
+        obs=pd.DataFrame(index=list(filled.cells)),
+        var=pd.DataFrame(index=list(filled.genes)),
+    )
+    if before is not None:
+        made.layers[BEFORE] = dense(before.matrix)
+    return made
+
+
+def _separator(path: Path) -> str | None:
+    kind = path.name.lower().removesuffix(".gz")
+    return next((sep for ending, sep in TEXTS.items() if kind.endswith(ending)), None)

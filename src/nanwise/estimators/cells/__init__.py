@@ -1,0 +1,1 @@
+"""Estimators for counts of genes in cells."""

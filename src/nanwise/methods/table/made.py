@@ -23,7 +23,6 @@ _AT_ONCE = 1024
 @method(
     "made",
     kind="generator",
-    tasks=(),
     summary="Densities of rows of 0 and 1 by a masked autoencoder, and new rows drawn from them.",
     paper="Germain, Gregor, Murray, Larochelle: MADE, ICML 2015; sparsity normalisation of it: Yi, "
     "Lee, Kim, Hwang, Yang, ICLR 2020, appendix F",

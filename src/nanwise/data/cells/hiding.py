@@ -28,7 +28,7 @@ def hide_seen(
         raise ValueError(f"share must be above 0 and below 1, got {share!r}")
     seen = np.flatnonzero(values)
     held = np.random.default_rng(seed).choice(seen, round(share * len(seen)), replace=False)
-    part = np.array(values)
-    part.ravel()[held] = 0
     rows, columns = np.unravel_index(held, values.shape)
+    part = np.array(values)
+    part[rows, columns] = 0
     return part, rows, columns

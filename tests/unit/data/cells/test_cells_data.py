@@ -220,7 +220,9 @@ def test_wrong_files(tmp_path, monkeypatch):
             work(tmp_path / "a.h5ad")
 
 
-def test_hiding_takes_its_share_of_what_was_seen(counts):
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_hiding_takes_its_share_of_what_was_seen(counts, order):
+    counts = np.asarray(counts, order=order)
     part, rows, columns = hide_seen(counts, 0.3, seed=1)
     assert len(rows) == round(0.3 * np.count_nonzero(counts))
     assert not part[rows, columns].any()

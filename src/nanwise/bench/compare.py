@@ -9,18 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nanwise.bench import board, grid
 from nanwise.bench.case import Case, Record, plain, versions
-from nanwise.bench.overview import overview
 from nanwise.bench.pool import spread
-from nanwise.bench.run import model_of, run, run_stress
+from nanwise.bench.run import run, run_stress
 from nanwise.bench.store import Store
 from nanwise.bench.table import Table, read
 from nanwise.errors import TrainingError
 from nanwise.registry import Method
 
-STRESSED = ("zero", "sparsity_norm", "hist_gradient_boosting")
-STRESS_REPEATS = 20
 MODEL = "model"
 SHOWN = 10
 
@@ -121,8 +120,28 @@ def compare(
     """
     settings = Settings(folds, repeats, budget, jobs, backend, seed, stress, progress)
     table = read(frame_or_path, target, task, schema)
-    grid.check_folds(table, folds, repeats)
-    chosen = grid.choose(methods, table.task)
+    return cross_validate(table, grid.choose(methods, table.task), params, out, settings)
+
+
+def cross_validate(
+    table: Table,
+    chosen: list[Method],
+    params: Mapping[str, Mapping[str, Any]] | None,
+    out: str | Path | None,
+    settings: Settings,
+) -> Comparison:
+    """Run methods on the same folds of a table, or of what answers like one, and conclude.
+
+    Parameters
+    ----------
+    table : Table
+        Or an object with its ``y``, ``task``, ``target``, ``source``, ``notes`` and methods.
+    chosen : list of Method
+    params, out
+        As in :func:`compare`.
+    settings : Settings
+    """
+    grid.check_folds(table, settings.folds, settings.repeats)
     grid.refuse_unknown(params, chosen)
     plans = {method.name: grid.parameters(method, params) for method in chosen}
     todo = grid.cases(table.fingerprint(), chosen, plans, plain(settings.__dict__))
@@ -169,7 +188,7 @@ def _conclude(
         "kind": "compare",
         "title": f"{table.target} from {table.source}",
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": overview(table),
+        "data": table.overview(),
         "metric": dict(metric.__dict__),
         "leaderboard": board.leaderboard(lines, metric, 1 / (settings.folds - 1)),
         "baseline": None if baseline is None else baseline.method.name,
@@ -193,7 +212,7 @@ def _refuse_nothing_done(records: list[Record]) -> None:
 
 
 def _refit(case: Case, table: Table) -> Any:
-    return model_of(case, table).fit(table.X, table.y)
+    return table.model_of(case).fit(*table.part(np.arange(len(table.y))))
 
 
 def _winner(
@@ -221,9 +240,9 @@ def _stress(
     if not settings.stress:
         return {}
     able = {line.method.name for line in lines if line.done}
-    names = [name for name in dict.fromkeys((winner.method.name, *STRESSED)) if name in able]
+    names = [name for name in dict.fromkeys((winner.method.name, *table.stressed)) if name in able]
     firsts = {case.method: case for case in reversed(todo)}
-    protocol = {"kind": "stress", "folds": settings.folds, "repeats": STRESS_REPEATS}
+    protocol = {"kind": "stress", "folds": settings.folds, **table.stress_sizes}
     cases = [Case(**{**firsts[name].__dict__, "protocol": protocol}) for name in names]
     free = Settings(**{**settings.__dict__, "budget": None, "progress": False})
     found = run_all(run_stress, table, cases, store, free)

@@ -28,7 +28,7 @@ def overview(table: Table) -> dict[str, Any]:
             "columns": table.X.shape[1],
             "target": table.target,
             "task": table.task,
-            **_target(table),
+            **target_facts(table.y, table.task),
             "missing_share": float(1 - observed.mean()) if observed.size else 0.0,
             "complete_rows": int(observed.all(axis=1).sum()),
             "dropped_rows": table.dropped,
@@ -88,12 +88,12 @@ def _mcar_test(table: Table, observed: np.ndarray, seed: int = 0) -> dict[str, A
     return facts | found._asdict()
 
 
-def _target(table: Table) -> dict[str, Any]:
-    if table.task == "classification":
-        names, counts = np.unique(table.y, return_counts=True)
+def target_facts(y: np.ndarray, task: str) -> dict[str, Any]:
+    """Classes and how often they occur, or the distribution of a number."""
+    if task == "classification":
+        names, counts = np.unique(y, return_counts=True)
         classes = {str(name): int(count) for name, count in zip(names, counts, strict=True)}
         return {"classes": classes, "target_stats": None}
-    y = table.y
     stats = {"mean": y.mean(), "std": y.std(), "min": y.min(), "median": np.median(y)}
     return {"classes": None, "target_stats": {**stats, "max": y.max()}}
 

@@ -47,7 +47,7 @@ def run(case: Case, table: Table) -> Record:
 
     def work() -> Measured:
         train, test = _parts(table, case)
-        return fit_and_score(model_of(case, table), train, test, table.task)
+        return fit_and_score(table.model_of(case), train, test, table.task)
 
     return record(case, work)
 
@@ -59,30 +59,17 @@ def run_stress(case: Case, table: Table) -> Record:
         from nanwise.stress_test.run import stress
 
         train, test = _parts(table, case)
-        model = model_of(case, table).fit(*train)
-        result = stress(model, *test, repeats=case.protocol["repeats"], random_state=case.seed)
+        model = table.model_of(case).fit(*train)
+        sizes = {name: case.protocol.get(name) for name in ("repeats", "rows")}
+        result = stress(model, *test, **sizes, random_state=case.seed)
         return Measured(facts={**result.facts, "model": case.method})
 
     return record(case, work)
 
 
-def model_of(case: Case, table: Table) -> Any:
-    """The unfitted model of a case."""
-    from nanwise.estimators.table_model import TableModel
-
-    return TableModel(
-        case.method,
-        table.task,
-        target=table.target,
-        params=dict(case.params),
-        schema=table.schema,
-        random_state=case.seed,
-    )
-
-
 def _parts(table: Table, case: Case) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     train, test = grid.split(table, case)
-    return (table.X.iloc[train], table.y[train]), (table.X.iloc[test], table.y[test])
+    return table.part(train), table.part(test)
 
 
 def fit_and_score(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], task: str) -> Measured:

@@ -6,11 +6,11 @@ import hashlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from nanwise.bench.case import digest
+from nanwise.bench.case import Case, digest
 from nanwise.errors import DataError, need
 
 TASKS = ("auto", "classification", "regression")
@@ -47,6 +47,32 @@ class Table:
     source: str = "data frame"
     dropped: int = 0
     notes: list[str] = field(default_factory=list)
+    #: methods that are stressed beside the winner, and sizes of the stress test
+    stressed: ClassVar[tuple[str, ...]] = ("zero", "sparsity_norm", "hist_gradient_boosting")
+    stress_sizes: ClassVar[dict[str, Any]] = {"repeats": 20}
+
+    def part(self, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Features and target of some rows."""
+        return self.X.iloc[rows], self.y[rows]
+
+    def model_of(self, case: Case) -> Any:
+        """The unfitted model of a case."""
+        from nanwise.estimators.table_model import TableModel
+
+        return TableModel(
+            case.method,
+            self.task,
+            target=self.target,
+            params=dict(case.params),
+            schema=self.schema,
+            random_state=case.seed,
+        )
+
+    def overview(self) -> dict[str, Any]:
+        """What it looks like, as plain facts for a report."""
+        from nanwise.bench.overview import overview
+
+        return overview(self)
 
     def fingerprint(self) -> str:
         """Hash of values, names, kinds of columns, target and task; equal on every machine."""
@@ -69,7 +95,7 @@ def read(source: Any, target: str, task: str = "auto", schema: Any = None) -> Ta
         Kinds of columns; what is not said is inferred (:meth:`nanwise.data.schema.Schema.infer`).
     """
     from nanwise.data.schema import Schema
-    from nanwise.data.table import infer_task, split_target
+    from nanwise.data.table import split_target
 
     if task not in TASKS:
         raise ValueError(f"task must be one of {TASKS}, got {task!r}")
@@ -77,13 +103,22 @@ def read(source: Any, target: str, task: str = "auto", schema: Any = None) -> Ta
     X, y, dropped = split_target(frame, target)
     found = Schema.infer(X, overrides=schema, target=target)
     X, notes = found.check(X)
-    task = infer_task(y) if task == "auto" else task
-    table = Table(X, _target(np.asarray(y), task, target), task, found, target, name, dropped)
+    values, task = read_target(y, task, target)
+    table = Table(X, values, task, found, target, name, dropped)
     table.notes += [str(note) for note in (*found.notes, *notes)]
-    _refuse_constant(table)
     if dropped:
         table.notes.append(f"{dropped} rows without a value of {target!r} were left out")
     return table
+
+
+def read_target(y: Any, task: str, name: str) -> tuple[np.ndarray, str]:
+    """The target as it is learnt, and the task; a target of one value only is refused."""
+    from nanwise.data.table import infer_task
+
+    task = infer_task(y) if task == "auto" else task
+    values = _target(np.asarray(y), task, name)
+    _refuse_constant(values, name)
+    return values, task
 
 
 def _frame(source: Any) -> tuple[Any, str]:
@@ -109,12 +144,12 @@ def _target(y: np.ndarray, task: str, name: str) -> np.ndarray:
     return y
 
 
-def _refuse_constant(table: Table) -> None:
-    distinct = np.unique(table.y)
+def _refuse_constant(y: np.ndarray, name: str) -> None:
+    distinct = np.unique(y)
     if len(distinct) == 1:
         raise DataError(
-            f"the target {table.target!r} has one value only, {distinct[0]!r}, in all "
-            f"{len(table.y)} rows that have one; there is nothing to predict"
+            f"the target {name!r} has one value only, {distinct[0]!r}, in all "
+            f"{len(y)} rows that have one; there is nothing to predict"
         )
 
 

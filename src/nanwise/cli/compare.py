@@ -16,8 +16,20 @@ if TYPE_CHECKING:
 
 
 @click.command("compare", short_help="Rank every method on DATA by cross-validation.")
-@click.argument("data")
-@options.target
+@click.argument("data", required=False)
+@click.option(
+    "--series",
+    metavar="FILE",
+    help="In the place of DATA: a long table with the columns id, time, variable, value.",
+)
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    help="Column to predict; a named data set knows its own. With --series: FILE or FILE:COLUMN, "
+    "a table with one line per id.",
+)
+@click.option("--step", type=float, metavar="WIDTH", help="With --series: width of a time step.")
+@click.option("--end", type=float, metavar="TIME", help="With --series: all sequences end here.")
 @options.task
 @click.option("--methods", metavar="A,B", help="Only these; see: nanwise methods.")
 @click.option(
@@ -38,12 +50,25 @@ if TYPE_CHECKING:
 @click.option("--no-stress", is_flag=True, help="Leave out the stress test.")
 @options.quiet
 @click.pass_context
-def command(ctx: click.Context, data: str, target: str | None, **given: Any) -> None:
+def command(ctx: click.Context, data: str | None, target: str | None, **given: Any) -> None:
     """Cross-validate every method on DATA, rank them, save the best, write a report.
 
     DATA is a file (CSV, TSV, Parquet; .gz too) or the name of a data set. Finished cells are kept
     in the folder: the same command again goes on where it was stopped.
+
+    With --series, treatments of gaps in series are compared: nanwise compare --series long.csv
+    --target outcomes.csv. Times are numbers or dates, which count in hours.
     """
+    if given["series"]:
+        from nanwise.cli.compare_series import compare_files
+
+        compare_files(ctx, data, target, given)
+        return
+    if data is None:
+        raise click.UsageError("Missing argument 'DATA' (or --series FILE).")
+    for option in ("step", "end"):
+        if given[option] is not None:
+            raise click.UsageError(f"--{option} is for --series.")
     from nanwise.bench.compare import compare
     from nanwise.cli.files import complete_schema, open_table, output_folder
     from nanwise.cli.settings import network_settings
@@ -70,7 +95,7 @@ def command(ctx: click.Context, data: str, target: str | None, **given: Any) -> 
         stress=not given["no_stress"],
         progress=not given["quiet"],
     )
-    _tell(_named(found.facts, table), folder)
+    tell(_named(found.facts, table), folder)
 
 
 def _named(facts: dict[str, Any], table: Table) -> dict[str, Any]:
@@ -82,7 +107,8 @@ def _named(facts: dict[str, Any], table: Table) -> dict[str, Any]:
     return facts
 
 
-def _tell(facts: dict[str, Any], folder: Path) -> None:
+def tell(facts: dict[str, Any], folder: Path) -> None:
+    """Write the report, then say on the terminal what came out."""
     from nanwise.cli.leaderboard import show_leaderboard
     from nanwise.cli.trouble import warn
     from nanwise.report import write

@@ -1,7 +1,8 @@
 """Hide more and more of each row, in arrays and in data frames; nothing is ever revealed.
 
 Rows may be pictures (N, C, H, W): what is hidden is then a pixel, in all of its channels, and the
-cells of a row are its H x W pixels.
+cells of a row are its H x W pixels. They may be series (N, T, D), whose cells are the D values of
+all T steps.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MECHANISMS = ("mcar", "mar", "mnar")
 
 
 def as_table(X: Any) -> Any:
-    """``X`` as a data frame, a two-dimensional array or pictures that can hold gaps.
+    """``X`` as a data frame, a two-dimensional array, series or pictures that can hold gaps.
 
     Whole numbers and booleans become float64, because they have no room for NaN; data frames and
     arrays of objects are kept.
@@ -30,10 +31,10 @@ def as_table(X: Any) -> Any:
             "it first (nanwise.missing.from_sparse for a sparse matrix, .to_pandas() for polars)"
         )
     X = np.asarray(X)
-    if X.ndim not in (2, 4):
+    if X.ndim not in (2, 3, 4):
         raise DataError(
-            "X must have two dimensions (rows, columns) or be pictures (N, C, H, W), got shape "
-            f"{X.shape}"
+            "X must have two dimensions (rows, columns), be series (N, T, D) or pictures "
+            f"(N, C, H, W), got shape {X.shape}"
         )
     return X if X.dtype.kind in "fO" else X.astype(np.float64)
 
@@ -55,7 +56,7 @@ def observed_cells(X: Any) -> np.ndarray:
     if is_pandas(X):
         return X.notna().to_numpy(dtype=bool)
     if X.dtype.kind == "f":
-        return is_observed(X)
+        return is_observed(X).reshape(len(X), -1)
     return np.array([[not is_gap(v) for v in row] for row in X], dtype=bool).reshape(X.shape)
 
 
@@ -69,13 +70,14 @@ def with_gaps(X: Any, held: np.ndarray) -> Any:
 
     Parameters
     ----------
-    X : ndarray or DataFrame of shape (N, D), or pictures (N, C, H, W) of D = H * W pixels
+    X : ndarray or DataFrame of shape (N, D), pictures (N, C, H, W) of D = H * W pixels, or series
+        (N, T, C) of D = T * C values
     held : ndarray of bool, shape (R, N, D)
         True = hidden.
 
     Returns
     -------
-    ndarray or DataFrame of shape (R * N, D), or pictures (R * N, C, H, W)
+    ndarray or DataFrame of shape (R * N, D), pictures (R * N, C, H, W) or series (R * N, T, C)
         Columns of a frame keep their dtype as far as it has room for a gap: whole numbers become
         float64, booleans nullable booleans, everything else stays what it was.
     """
@@ -90,7 +92,7 @@ def with_gaps(X: Any, held: np.ndarray) -> Any:
     if tall.dtype.kind == "O":
         tall[held] = None
         return tall
-    return hide(tall, held)
+    return hide(tall, held.reshape(tall.shape))
 
 
 def _frame_with_gaps(frame: Any, held: np.ndarray) -> Any:
@@ -112,7 +114,7 @@ class Hiding:
     Parameters
     ----------
     X : ndarray or DataFrame
-        Rows, or pictures.
+        Rows, pictures or series.
     mechanism : {"mcar", "mar", "mnar"}
     repeats : int
     seed : int
@@ -128,8 +130,9 @@ class Hiding:
     def __init__(self, X: Any, mechanism: str, repeats: int, seed: int):
         if mechanism not in MECHANISMS:
             raise ValueError(f"mechanism must be one of {MECHANISMS}, got {mechanism!r}")
-        if are_pictures(X) and mechanism != "mcar":
-            raise ValueError(f'pixels of pictures are hidden by "mcar" only, got {mechanism!r}')
+        if np.ndim(X) > 2 and mechanism != "mcar":
+            what = "pixels of pictures" if are_pictures(X) else "values of series"
+            raise ValueError(f'{what} are hidden by "mcar" only, got {mechanism!r}')
         self.X = X
         self.mechanism = mechanism
         self.observed = observed_cells(X)

@@ -47,9 +47,10 @@ def stress(
     model : object or callable
         Anything with ``predict_proba`` or ``predict`` (both must take gaps), or a callable from a
         table to predictions, (N,) or (N, k). It is never fitted.
-    X : ndarray or DataFrame of shape (N, D), or pictures (N, C, H, W)
+    X : ndarray or DataFrame of shape (N, D), pictures (N, C, H, W) or series (N, T, D)
         Rows to test on, best rows the model has not seen. Gaps stay gaps; nothing is revealed. Of
-        pictures, pixels are hidden, each in all of its channels (``mcar`` only).
+        pictures, pixels are hidden, each in all of its channels; of series, single values of single
+        steps (both ``mcar`` only).
     y : array-like of shape (N,), optional
         The target; with it, scores are reported for every share.
     shares : sequence of float

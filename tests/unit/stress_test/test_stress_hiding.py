@@ -122,3 +122,21 @@ def test_what_is_no_table_is_refused_by_name():
 def test_unknown_mechanism_is_refused():
     with pytest.raises(ValueError, match="mechanism must be one of"):
         Hiding(np.ones((2, 2)), "magic", 1, 0)
+
+
+def test_single_values_of_series_are_hidden():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, 5, 3))
+    x[0, 2] = np.nan
+    hiding = Hiding(x, "mcar", 2, seed=0)
+    held = np.stack([hiding.held(0.5, r) for r in range(2)])
+    hidden = with_gaps(x, held)
+    assert hidden.shape == (8, 5, 3)
+    before, after = (~np.isnan(a).reshape(len(a), -1) for a in (np.tile(x, (2, 1, 1)), hidden))
+    np.testing.assert_array_equal(after.sum(axis=1), np.rint(before.sum(axis=1) / 2))
+    assert not (after & ~before).any()
+    np.testing.assert_array_equal(
+        hidden[~np.isnan(hidden)], np.tile(x, (2, 1, 1))[~np.isnan(hidden)]
+    )
+    with pytest.raises(ValueError, match='values of series are hidden by "mcar" only'):
+        Hiding(x, "mnar", 1, seed=0)

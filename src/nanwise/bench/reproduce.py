@@ -21,6 +21,10 @@ OTHER_DATA = "published for other data"
 DIFFERENCE = "paired difference"
 
 
+Place = tuple[str, str]
+Grid = dict[Place, list[Case]]
+
+
 def known_tables() -> list[dict[str, Any]]:
     """Facts of every table that can be reproduced: id, title, source, rows, columns, scales."""
     return [
@@ -74,11 +78,29 @@ def reproduce(
         ``published for other data`` where ours had to be others (``stand_in`` says which).
     """
     table = find_table(id)
-    sizes = table.sizes(scale)
-    wanted = _wanted(table, only)
-    store = Store(out)
+    cells = _cells(table, scale, _wanted(table, only))
+    known = _Known(Store(out))
+    grid = _run_all(table, scale, cells, known, _Pool(jobs, backend, progress))
+    return _facts(table, scale, grid, known)
+
+
+def stored(id: str, scale: str, store: Store) -> dict[str, Any]:
+    """The facts of :func:`reproduce` as far as a store has them; nothing is run.
+
+    A cell is measured if all of its runs are in the store.
+    """
+    table = find_table(id)
     known = _Known(store)
-    grid = _run_all(table, scale, wanted, known, _Pool(jobs, backend, progress))
+    grid = {}
+    for row, column in _cells(table, scale, _wanted(table, None)):
+        cases = table.runs(row, column, scale, known)
+        if all(store.has(case) for case in cases):
+            grid[row.name, column.name] = cases
+    return _facts(table, scale, grid, known)
+
+
+def _facts(table: PublishedTable, scale: str, grid: Grid, known: _Known) -> dict[str, Any]:
+    store = known.store
     rows = [_row(table, row, scale, grid, store) for row in table.rows]
     facts = {
         "kind": "reproduce",
@@ -97,13 +119,13 @@ def reproduce(
         "panels": panels(table, rows),
         "pictures": table.pictures(scale, set(grid), known),
         "versions": versions(),
-        "settings": {"sizes": sizes, "params": table.params, "protocol": table.protocol},
+        "settings": {
+            "sizes": table.sizes(scale),
+            "params": table.params,
+            "protocol": table.protocol,
+        },
     }
     return plain(facts)
-
-
-Place = tuple[str, str]
-Grid = dict[Place, list[Case]]
 
 
 def _wanted(table: PublishedTable, only: Iterable[str] | None) -> set[Place]:
@@ -142,19 +164,36 @@ class _Pool(NamedTuple):
     progress: bool
 
 
-def _run_all(
-    table: PublishedTable, scale: str, wanted: set[Place], known: _Known, pool: _Pool
-) -> Grid:
-    """Run the cells that are wanted and can be run, and return the runs behind each."""
-    from tqdm import tqdm
-
-    cells = [
+def computed(table: PublishedTable) -> list[tuple[Heading, Heading]]:
+    """Row and column of the cells that are computed: no differences, nothing only published."""
+    return [
         (row, column)
         for row in table.rows
         for column in table.columns
-        if (row.name, column.name) in wanted and (row.method or column.method) and not row.minus
-        if table.absent(row, column, scale) is None
+        if (row.method or column.method) and not row.minus
     ]
+
+
+def _cells(table: PublishedTable, scale: str, wanted: set[Place]) -> list[tuple[Heading, Heading]]:
+    """Those that are wanted and can be run."""
+    table.sizes(scale)  # an unknown scale is refused before anything is looked up
+    return [
+        (row, column)
+        for row, column in computed(table)
+        if (row.name, column.name) in wanted and table.absent(row, column, scale) is None
+    ]
+
+
+def _run_all(
+    table: PublishedTable,
+    scale: str,
+    cells: list[tuple[Heading, Heading]],
+    known: _Known,
+    pool: _Pool,
+) -> Grid:
+    """Run the cells and return the runs behind each."""
+    from tqdm import tqdm
+
     seen: set[str] = set()
     with tqdm(unit="run", disable=not pool.progress) as bar:
         while True:

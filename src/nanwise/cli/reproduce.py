@@ -34,9 +34,16 @@ SIGNS = {"within": "=", "above": "↑", "below": "↓"}
 @options.quiet
 @click.pass_context
 def command(ctx: click.Context, table: str | None, scale: str, out: str, **given: Any) -> None:
-    """Compute the published table called ID again, or list the tables there are."""
+    """Compute the published table called ID again.
+
+    Without an ID, the tables there are. With the name of a family alone (sn, vsae, …), all tables
+    and figures of its papers, how far each was measured, and where the figures are.
+    """
     if table is None:
         _list()
+        return
+    if _is_family(table):
+        _survey(table, out)
         return
     from nanwise.bench.reproduce import reproduce
     from nanwise.cli.files import output_folder
@@ -68,11 +75,45 @@ def _list() -> None:
     click.echo("Compute one: nanwise reproduce ID [--scale smoke]")
 
 
+def _is_family(name: str) -> bool:
+    from nanwise.bench.contents import families
+
+    return name in families()
+
+
+def _survey(family: str, out: str) -> None:
+    from nanwise.bench.states import overview
+    from nanwise.cli import show
+
+    lines = overview(family, out)
+    for paper in dict.fromkeys(line["paper"] for line in lines):
+        rows = [
+            (line["name"], line["id"] or "", line["what"], _state(line), line["where"])
+            for line in lines
+            if line["paper"] == paper
+        ]
+        show.table(("printed as", "id", "what", "state", "figures in"), rows, title=paper)
+    click.echo("Compute one: nanwise reproduce ID [--scale laptop|paper]")
+
+
+def _state(line: dict[str, Any]) -> str:
+    """``laptop scale: 50 of 60 cells, 37 of 50 within the published interval or better``."""
+    if not line["measured"]:
+        # What to do about it stands in the message of the run itself.
+        remark = line["remark"].partition("; ")[0]
+        return f"{line['state']}: {remark}" if remark else line["state"]
+    text = f"{line['state']}: {line['measured']} of {line['cells']} cells"
+    if not line["judged"]:
+        return text
+    return f"{text}, {line['good']} of {line['judged']} within the published interval or better"
+
+
 def _refuse_unknown(name: str) -> None:
+    from nanwise.bench.contents import families
     from nanwise.bench.reproduce import known_tables
     from nanwise.cli.wording import nearest
 
-    there = [facts["id"] for facts in known_tables()]
+    there = [*families(), *(facts["id"] for facts in known_tables())]
     if name not in there:
         raise ValueError(f"no table is called {name!r}; {nearest(name, there, most=20)}")
 

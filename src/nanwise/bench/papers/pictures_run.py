@@ -14,10 +14,12 @@ import numpy as np
 from nanwise.bench.case import Case, Record
 from nanwise.bench.papers.table import Heading, PublishedTable
 from nanwise.bench.run import Measured, fit_and_score, record
+from nanwise.errors import DataError
 from nanwise.train.plan import Plan
 
 #: sizes of a scale that a run has to know
 PASSED_ON = ("test", "density_epochs", "repeats", "width", "units")
+SETS = ("mnist", "fashion_mnist", "cifar10", "svhn", "celeba")
 
 Part = tuple[np.ndarray, np.ndarray]
 
@@ -31,6 +33,21 @@ class PictureTable(PublishedTable):
         more = {name: sizes[name] for name in PASSED_ON if name in sizes}
         cases = super().cases(row, column, scale)
         return [replace(case, protocol={**case.protocol, **more}) for case in cases]
+
+    def absent(self, row: Heading, column: Heading, scale: str) -> str | None:
+        """As for every table, and whether the pictures are there."""
+        dataset = row.dataset or column.dataset or ""
+        return super().absent(row, column, scale) or _not_there(dataset)
+
+
+def _not_there(dataset: str) -> str | None:
+    """Why a set of pictures cannot be read; None if it can, or is none."""
+    try:
+        if dataset in SETS:
+            _load(dataset, "test")
+    except DataError as error:
+        return str(error)
+    return None
 
 
 # -- classifiers -----------------------------------------------------------------------------------

@@ -1,0 +1,122 @@
+"""How far the tables and figures of a paper have been computed again, and where that is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nanwise.bench.contents import Item, papers_of
+from nanwise.bench.measured import file_name, measured
+from nanwise.bench.papers.table import PublishedTable, tables
+from nanwise.bench.reproduce import computed
+
+REPRODUCED = "reproduced"
+LAPTOP = "laptop scale"
+SIMULATED = "simulated"
+NOT_MEASURED = "not measured"
+NO_DATA = "data not available"
+NO_METHOD = "not in this version"
+NOTHING = "nothing to compute"
+
+#: the page of the documentation that shows the measured figures
+PAGE = "docs/published.md"
+
+Facts = dict[str, Any]
+
+
+def overview(family: str, out: str | Path | None = None) -> list[Facts]:
+    """Every table and figure of the papers of a family with its state.
+
+    Parameters
+    ----------
+    family : str
+        ``"sn"`` (the ICLR paper and the draft), ``"vsae"``, ``"misconv"``, ``"neumiss"`` …
+    out : path, optional
+        An ``--out`` folder of ``nanwise reproduce``: its reports count instead of the figures that
+        come with the package, unless they are of the smoke scale.
+
+    Returns
+    -------
+    list of dict
+        ``paper``, ``name`` as printed, ``what`` it shows, ``id`` of our table or None, ``state``
+        (``reproduced``: measured at scale paper; ``laptop scale``; with ``simulated`` before it
+        where the data had to be simulated; ``not measured``; ``data not available``; ``not in this
+        version``; ``nothing to compute``), ``remark`` on it, ``measured`` and ``cells``: how many
+        of how many cells; ``good`` of ``judged``: how many are within the published interval or
+        better; ``where`` the figures are.
+    """
+    known = {table.id: table for table in tables()}
+    return [
+        {"paper": paper.title, "name": item.name, "what": item.what, **_line(item, id, known, out)}
+        for paper in papers_of(family)
+        for item in paper.items
+        for id in item.ids or (None,)
+    ]
+
+
+def figures_of(id: str, out: str | Path | None = None) -> tuple[Facts | None, str]:
+    """Measured facts of a table and where they are: a report in ``out``, else the package's."""
+    local = None if out is None else Path(out) / file_name(id)
+    if local is not None and local.is_file():
+        facts = json.loads(local.read_text(encoding="utf-8"))
+        if facts["scale"] != "smoke":
+            return facts, str(local.with_suffix(".html"))
+    facts = measured(id)
+    return facts, "" if facts is None else f"{PAGE}#{id.replace('/', '-')}"
+
+
+def _line(
+    item: Item, id: str | None, known: dict[str, PublishedTable], out: str | Path | None
+) -> Facts:
+    line: Facts = {"id": id, "measured": 0, "cells": 0, "good": 0, "judged": 0, "where": ""}
+    if id is None:
+        return {**line, "state": NOTHING, "remark": item.instead}
+    if id not in known:
+        return {**line, "state": NO_METHOD, "remark": f"no table {id!r} in this version"}
+    table = known[id]
+    line["cells"] = len(computed(table))
+    facts, where = figures_of(id, out)
+    counts = {} if facts is None else _counts(table, facts)
+    if facts is None or not counts["measured"]:
+        state, remark = _why_not(table)
+        return {**line, "state": _of_data(table, state), "remark": remark}
+    state = _of_data(table, REPRODUCED if facts["scale"] == "paper" else LAPTOP)
+    return {**line, **counts, "where": where, "state": state, "remark": table.stand_in}
+
+
+def _of_data(table: PublishedTable, state: str) -> str:
+    return f"{SIMULATED}, {state}" if table.stand_in else state
+
+
+def _counts(table: PublishedTable, facts: Facts) -> Facts:
+    """Cells that are measured, that can be judged, and that are within or better."""
+    names = {(row.name, column.name) for row, column in computed(table)}
+    cells = [
+        cell
+        for row in facts["rows"]
+        for column, cell in zip(facts["columns"], row["cells"], strict=True)
+        if (row["name"], column) in names and cell["ours"] is not None
+    ]
+    better = "above" if table.metric.higher_is_better else "below"
+    verdicts = [cell["verdict"] for cell in cells]
+    judged = [verdict for verdict in verdicts if verdict in ("within", "above", "below")]
+    return {
+        "measured": len(cells),
+        "judged": len(judged),
+        "good": sum(verdict in ("within", better) for verdict in judged),
+    }
+
+
+def _why_not(table: PublishedTable) -> tuple[str, str]:
+    """Why nothing was measured: no method, no data, or nobody has done it yet."""
+    cells = computed(table)
+    # At the scale of the paper no data set is left out for its size.
+    reasons = [table.absent(row, column, "paper") for row, column in cells]
+    if None in reasons:
+        return NOT_MEASURED, ""
+    methods = [PublishedTable.absent(table, row, column, "paper") for row, column in cells]
+    lacking = next((reason for reason in methods if reason is not None), None)
+    if lacking is not None:
+        return NO_METHOD, lacking
+    return NO_DATA, next((reason for reason in reasons if reason is not None), "")

@@ -98,6 +98,45 @@ def test_gaps_that_depend_on_what_they_hide():
 # -- completion, generation, density -------------------------------------------------------------
 
 
+def nearly_constant(n=400):
+    """Correlated rows and a column of one value but for six rows; its gaps follow the first."""
+    rng = np.random.default_rng(3)
+    x = np.column_stack([gaussian(n, 3), np.full(n, 2.0)])
+    x[rng.permutation(n)[:6], 3] = 9.0
+    held = rng.random(x.shape) < 1 / (1 + np.exp(-3 * x[:, :1]))
+    held[:, 0] = False
+    return x, held
+
+
+def test_a_column_with_few_exceptions_is_filled_by_its_mean():
+    x, held = nearly_constant()
+    rows = np.where(held, np.nan, x)
+    imputer = VSAEImputer(**SMALL).fit(rows)
+    assert imputer.thin_ == [3]
+    filled = imputer.transform(rows)
+    np.testing.assert_allclose(filled[held[:, 3], 3], np.nanmean(rows[:, 3]))
+    # the other columns are learnt as ever
+    mean = np.where(held, np.nanmean(rows, axis=0), rows)
+    others = held & (np.arange(4) < 3)
+    assert error(filled, x, others) < 0.65 * error(mean, x, others)
+
+
+def test_latents_may_explain_exceptions_on_request():
+    x, held = nearly_constant()
+    imputer = VSAEImputer(**SMALL | {"fewest": 0}).fit(np.where(held, np.nan, x))
+    assert imputer.thin_ == []
+    assert np.ptp(imputer.transform(np.where(held, np.nan, x))[held[:, 3], 3]) > 0.1
+
+
+@pytest.mark.parametrize("reach", [0.5, 3.0])
+def test_no_answer_lies_farther_from_the_mean_than_its_reach(fitted, reach):
+    _, rows, held, _ = fitted
+    filled = VSAEImputer(**SMALL | {"reach": reach}).fit_transform(rows)
+    away = np.abs(filled - np.nanmean(rows, axis=0)) / np.nanstd(rows, axis=0)
+    assert away[held].max() < reach
+    assert away[held].max() > 0.8 * min(reach, 2.0)
+
+
 def test_a_completion_has_mean_draws_and_what_is_observed(fitted):
     _, rows, held, imputer = fitted
     completion = imputer.complete(rows)
@@ -192,10 +231,11 @@ def test_the_density_comes_near_that_of_the_data(fitted):
 
 
 def test_saved_and_loaded_it_says_the_same(tmp_path):
-    frame = mixed()
+    frame = mixed().assign(rare=np.arange(60) == 7).astype({"rare": float})
     imputer = VSAEImputer(**TINY).fit(frame)
     save(imputer, tmp_path / "model")
     again = load(tmp_path / "model")
+    assert again.thin_ == imputer.thin_ != []
     pd.testing.assert_frame_equal(again.transform(frame), imputer.transform(frame))
     new = (m.generate(5, random_state=0) for m in (again, imputer))
     pd.testing.assert_frame_equal(*new)
@@ -217,7 +257,7 @@ def test_the_published_settings():
     imputer = VSAEImputer.published(draws=5, latent=3)
     assert (imputer.bound, imputer.variance, imputer.activation) == (1, 1.0, "printed")
     assert (imputer.draws, imputer.latent, imputer.warm_up) == (5, 3, 100)
-    assert imputer.plan.epochs == 1000
+    assert (imputer.fewest, imputer.reach, imputer.plan.epochs) == (0, None, 1000)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +269,8 @@ def test_the_published_settings():
         ({"variance": 0.0}, "variance must be above 0"),
         ({"warm_up": -1}, "warm_up must be at least 0"),
         ({"draws": 0}, "draws must be at least 1"),
+        ({"fewest": -1}, "fewest must be at least 0"),
+        ({"reach": 0.0}, "reach must be above 0"),
     ],
 )
 def test_settings_are_refused_with_a_reason(setting, words):

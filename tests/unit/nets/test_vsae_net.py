@@ -110,6 +110,34 @@ def test_a_completed_row_is_encoded_attribute_by_attribute():
     near(terms.divergence[0], [divergence(0.3, -0.2) + divergence(-0.5, 0.4)] * 2)
 
 
+@pytest.mark.parametrize("straight", [False, True])
+@pytest.mark.parametrize("variance", ["own", "shared"])
+def test_latents_say_nothing_about_thin_attributes(straight, variance):
+    parts = (Part("real", 1), Part("categorical", 3), Part("real", 1))
+    net = make(parts, straight=straight, variance=variance, thin=[2]).eval()
+    z = torch.randn(50, net.proposal.n_latents, dtype=torch.float64)
+    _, raws = net.decoders(z, torch.ones(50, 3, dtype=torch.bool))
+    mean = net.decoders.mean(raws)
+    assert (mean[:, 4] == 0).all()
+    assert (mean[:, :4].std(0) > 0).all()
+    # how far the values lie apart is still learnt
+    scales = net.decoders.heads[0].split(raws[0])[1]
+    assert scales.shape[-1] == 2
+    assert (scales.std(0) > 0).all() if variance == "own" else scales.requires_grad
+
+
+def test_means_of_numbers_are_squeezed_into_their_reach():
+    parts = (Part("real", 1), Part("categorical", 3), Part("positive", 1), Part("vector", 2))
+    net, free = make(parts, reach=1.5).eval(), make(parts).eval()
+    z = 30 * torch.randn(200, net.proposal.n_latents, dtype=torch.float64)
+    pattern = torch.ones(200, 4, dtype=torch.bool)
+    found, raw = (n.decoders.mean(n.decoders(z, pattern)[1]) for n in (net, free))
+    numbers = [0, 4]
+    torch.testing.assert_close(found[:, numbers], 1.5 * torch.tanh(raw[:, numbers] / 1.5))
+    others = [1, 2, 3, 5, 6]
+    torch.testing.assert_close(found[:, others], raw[:, others])
+
+
 def test_more_latents_make_the_bound_tighter():
     net = make(variance=0.5, bound=1).eval()
     rows, pattern = FEATURES.repeat(500, 1), OBSERVED.repeat(500, 1)

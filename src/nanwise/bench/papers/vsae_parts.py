@@ -45,6 +45,8 @@ VSAE: dict[str, Any] = {
     "variance": 1.0,
     "activation": "printed",
     "straight": True,
+    "fewest": 0,
+    "reach": None,
 }
 #: what a modality has more of than an attribute of a table, a label among pictures included
 VSAE_MODAL: dict[str, Any] = {

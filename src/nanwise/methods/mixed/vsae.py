@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from nanwise.estimators.impute.generating import GeneratingImputer, seeded_generator
+from nanwise.estimators.impute.support import thin_attributes
 from nanwise.estimators.impute.tables import read_cells
 from nanwise.registry import method
 from nanwise.train.checks import number, one_of, whole
@@ -80,6 +81,16 @@ class VSAEImputer(GeneratingImputer):
         number, not as the data.
     numbers : {"gaussian", "student"}, default="gaussian"
         Distribution of numbers given the latents.
+    fewest : float, default=20
+        Least number of cells that the spread of a column of numbers must rest on, counted as
+        (Σ d²)² / Σ d⁴ over the deviations d of its observed cells. Of a column with fewer, and
+        fewer than a tenth of its cells, such as one with a single value but for a few rows, the
+        latents say nothing: it is filled by its mean. 0, as published: all columns are learnt.
+    reach : float or None, default=3.0
+        How far from the mean of its column, in standard deviations of the observed cells, the
+        expected value of a number given the latents may lie; values farther out count as noise.
+        Where nothing is observed, networks answer by extrapolation, and a bound keeps that from
+        going far. None, as published: any distance.
     norm : bool, default=True
         Whether hidden layers are normalised over the batch; those of a vector's encoder never are.
     straight : bool, default=True
@@ -101,6 +112,8 @@ class VSAEImputer(GeneratingImputer):
         Its training; losses are negative bounds of a row's log density, in standardised units.
     layout_ : Layout
         The attributes.
+    thin_ : list of int
+        Positions of the attributes about which the latents say nothing.
 
     Notes
     -----
@@ -133,6 +146,8 @@ class VSAEImputer(GeneratingImputer):
         importance: int = 1000,
         variance: str | float = "shared",
         numbers: str = "gaussian",
+        fewest: float = 20,
+        reach: float | None = 3.0,
         norm: bool = True,
         straight: bool = True,
         kinds: Any = None,
@@ -158,6 +173,8 @@ class VSAEImputer(GeneratingImputer):
         self.bound = bound
         self.variance = variance
         self.numbers = numbers
+        self.fewest = fewest
+        self.reach = reach
         self.norm = norm
         self.straight = straight
         self.kinds = kinds
@@ -182,7 +199,7 @@ class VSAEImputer(GeneratingImputer):
             patience=None,
         )
         paper: dict[str, Any] = {"warm_up": 100, "draws": 100, "bound": 1, "variance": 1.0}
-        shape = {"activation": "printed", "straight": False}
+        shape = {"activation": "printed", "straight": False, "fewest": 0, "reach": None}
         return cls(**paper | shape | {"plan": plan} | changes)
 
     def log_prob(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> np.ndarray:
@@ -224,6 +241,8 @@ class VSAEImputer(GeneratingImputer):
         super()._check_settings()
         for name in _WHOLE:
             whole(name, getattr(self, name))
+        number("fewest", self.fewest, least=0.0)
+        number("reach", self.reach, above=0.0, optional=True)
         one_of("condition", self.condition, CONDITIONS)
         one_of("activation", self.activation, ACTIVATIONS)
         one_of("second_pass", self.second_pass, SECOND_PASSES)
@@ -233,6 +252,10 @@ class VSAEImputer(GeneratingImputer):
             one_of("variance", self.variance, VARIANCES)
         else:
             number("variance", self.variance, above=0.0)
+
+    def _learn(self, codes: np.ndarray, seed: int) -> None:
+        self.thin_ = thin_attributes(self.layout_, codes, self.fewest)
+        super()._learn(codes, seed)
 
     def _default_plan(self) -> Plan:
         return Plan(epochs=200, lr=2e-3, optimizer="adam", weight_decay=0.0)
@@ -266,6 +289,8 @@ class VSAEImputer(GeneratingImputer):
             straight=self.straight,
             numbers=self.numbers,
             variance=self.variance,
+            thin=self.thin_,
+            reach=self.reach,
         )
 
 

@@ -78,6 +78,10 @@ class VSAENet(nn.Module):
         Whether linear maps run beside the hidden layers of encoders and data decoders.
     numbers, variance
         See :class:`nanwise.nn.likelihoods.Heads`.
+    thin : sequence of int
+        Attributes about whose values no latent says anything.
+    reach : float or None
+        How far from 0 a decoded mean of a number may lie; None: anywhere.
     """
 
     def __init__(
@@ -96,6 +100,8 @@ class VSAENet(nn.Module):
         straight: bool = False,
         numbers: str = "gaussian",
         variance: str | float = "own",
+        thin: Sequence[int] = (),
+        reach: float | None = None,
     ) -> None:
         super().__init__()
         sizes = Sizes() if sizes is None else sizes
@@ -110,6 +116,8 @@ class VSAENet(nn.Module):
             straight=straight,
             numbers=numbers,
             variance=variance,
+            thin=thin,
+            reach=reach,
         )
         self.second_pass, self.warm_up = second_pass, warm_up
         self.draws, self.importance, self.bound = draws, importance, bound

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -14,6 +15,8 @@ from nanwise.nn.likelihoods import AnyPart, Heads
 
 CONDITIONS = ("decoded", "observed")
 ACTIVATIONS = ("leaky", "printed")
+#: kinds of single numbers whose places are in standard deviations
+SCALED = ("real", "positive")
 
 
 class Decoders(nn.Module):
@@ -39,6 +42,10 @@ class Decoders(nn.Module):
         Whether a linear map runs beside the hidden layers of a data decoder.
     numbers, variance
         See :class:`nanwise.nn.likelihoods.Heads`.
+    thin : sequence of int
+        Attributes about whose places no latent says anything: they stay at 0.
+    reach : float or None
+        How far from 0 the mean of a real or positive number may lie; None: anywhere.
     """
 
     def __init__(
@@ -53,6 +60,8 @@ class Decoders(nn.Module):
         straight: bool = False,
         numbers: str = "gaussian",
         variance: str | float = "own",
+        thin: Sequence[int] = (),
+        reach: float | None = None,
     ) -> None:
         super().__init__()
         self.condition = condition
@@ -67,7 +76,11 @@ class Decoders(nn.Module):
             heads = Heads(own, numbers=numbers, variance=variance)
             hidden = sizes.vectors if own[0].kind == "vector" else sizes.decoder
             net = _data_decoder(n_in, hidden, heads.width, activation, norm)
-            self.data.append(Bent(n_in, heads.width, net) if straight else net)
+            decoder = Bent(n_in, heads.width, net) if straight else net
+            bounds = [0.0 if a in thin else _bound(parts[a], reach) for a in members]
+            limits = _limits(heads, bounds)
+            free = bool(limits.isinf().all())
+            self.data.append(decoder if free else Limited(decoder, limits))
             self.heads.append(heads)
             self.widest = max(self.widest, hidden, heads.width)
         self._keep_order(parts, groups)
@@ -131,6 +144,32 @@ class Decoders(nn.Module):
             self.register_buffer(name, back, persistent=False)
 
 
+class Limited(nn.Module):
+    """A network whose outputs are squeezed between bounds: l · tanh(output / l).
+
+    Parameters
+    ----------
+    net : nn.Module
+    limits : Tensor of shape (n_out,)
+        The bounds l; an infinite one leaves the output as it is, one of 0 silences it.
+    """
+
+    limits: Tensor
+    free: Tensor
+
+    def __init__(self, net: nn.Module, limits: Tensor) -> None:
+        super().__init__()
+        self.net, free = net, limits.isinf()
+        self.register_buffer("free", free, persistent=False)
+        self.register_buffer("limits", limits.masked_fill(free, 1.0), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, n_in) to (…, n_out)."""
+        raw = self.net(x)
+        unit = self.limits.masked_fill(self.limits == 0, 1.0)
+        return torch.where(self.free, raw, self.limits * torch.tanh(raw / unit))
+
+
 def log_pattern(log_odds: Tensor, observed: Tensor) -> Tensor:
     """Log probability of the observed pattern, (…, N)."""
     sign = 2 * observed.to(log_odds.dtype) - 1
@@ -142,6 +181,16 @@ def _groups(parts: Sequence[AnyPart]) -> list[list[int]]:
     table = [a for a, part in enumerate(parts) if part.kind != "vector"]
     vectors = [[a] for a, part in enumerate(parts) if part.kind == "vector"]
     return [table, *vectors] if table else vectors
+
+
+def _bound(part: AnyPart, reach: float | None) -> float:
+    return math.inf if reach is None or part.kind not in SCALED else reach
+
+
+def _limits(heads: Heads, bounds: list[float]) -> Tensor:
+    """Bounds of all raw outputs from those of the attributes' places; shapes have none."""
+    places = torch.tensor(bounds).repeat_interleave(torch.tensor(heads.place_widths))
+    return nn.functional.pad(places, (0, heads.width - heads.n_places), value=math.inf)
 
 
 def _pattern_decoder(n_in: int, hidden: int, n_out: int, norm: bool) -> nn.Sequential:

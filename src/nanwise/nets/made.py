@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import cast
 
@@ -97,8 +97,10 @@ class MADENet(nn.Module):
 
     def _draw(self, n_features: int, hidden: Sequence[int], order: str) -> None:
         """Place of each input (from 1) and limit of each hidden unit, for every mask."""
-        keys = torch.rand(self.n_masks, n_features, dtype=torch.float64)
-        places = keys.argsort(-1) if order == "random" else torch.arange(n_features).expand_as(keys)
+        if order == "random":
+            places = torch.rand(self.n_masks, n_features, dtype=torch.float64).argsort(-1)
+        else:
+            places = torch.arange(n_features).repeat(self.n_masks, 1)
         self.register_buffer("places", places + 1)
         most = max(n_features - 1, 1)
         least = torch.ones(self.n_masks, 1, dtype=torch.int64)
@@ -122,12 +124,11 @@ class MADENet(nn.Module):
 
     def connections(self, which: int) -> list[Tensor]:
         """Factors of the weights (out, in) of every layer: 0 where there is no connection."""
-        return list(self._connections(which))
-
-    def _connections(self, which: int) -> Iterator[Tensor]:
-        for below, above in pairwise(self.limits(which)):
-            joined = (above[:, None] >= below).to(self._dtype)
-            yield functional.normalize_connections(joined) if self.normalize_connections else joined
+        pairs = pairwise(self.limits(which))
+        joined = [(above[:, None] >= below).to(self._dtype) for below, above in pairs]
+        if not self.normalize_connections:
+            return joined
+        return [functional.normalize_connections(one) for one in joined]
 
     def check_order(self) -> None:
         """ValueError unless orders are orders and no hidden unit sees the last input."""

@@ -249,7 +249,7 @@ class MADE(Planned, DensityMixin, BaseEstimator):
         return float(self.log_prob(X).mean())
 
     def sample(self, n: int = 1, random_state: Any = None) -> np.ndarray:
-        """New rows of 0 and 1, drawn value by value.
+        """New rows of 0 and 1, drawn value by value: one pass through the network per column.
 
         Parameters
         ----------

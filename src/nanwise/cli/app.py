@@ -21,6 +21,7 @@ COMMANDS = {
     "compare-imputers": "nanwise.cli.compare_imputers",
     "recommend": "nanwise.cli.recommend",
     "images": "nanwise.cli.images",
+    "cells": "nanwise.cli.cells",
     "report": "nanwise.cli.report",
     "ampute": "nanwise.cli.ampute",
     "methods": "nanwise.cli.methods",

@@ -22,6 +22,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
         "impute": _impute,
         "compare_imputers": _compare_imputers,
         "images": _images,
+        "cells": _cells,
     }[facts["kind"]]
     parts = [
         f"# {text(page['title'])}",
@@ -299,4 +300,17 @@ def _images(page: dict[str, Any]) -> list[str]:
         *_section("Leaderboard", table(heads, rows)),
         *_section("Files", "\n".join(f"- {code(file)}" for file in page["files"])),
         *_pairs("Classes", page["classes"]),
+    ]
+
+
+def _cells(page: dict[str, Any]) -> list[str]:
+    heads = ("method", "hidden", *page["score_names"], "fit")
+    rows = [
+        (r["method"], r["share_text"], *(cell["text"] for cell in r["scores"]), r["fit_text"])
+        for r in page["board"]
+    ]
+    return [
+        *_section("Notes", "\n".join(f"- {text(note)}" for note in page["notes"])),
+        *_section("Files", "\n".join(f"- {code(file)}" for file in page["files"])),
+        *_section("Errors on hidden entries", table(heads, rows)),
     ]

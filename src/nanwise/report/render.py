@@ -18,7 +18,16 @@ from nanwise.report.numbers import plain
 from nanwise.report.view import view_of
 
 KINDS = ("html", "md", "json")
-FACTS = ("compare", "stress", "reproduce", "recommend", "impute", "compare_imputers", "images")
+FACTS = (
+    "compare",
+    "stress",
+    "reproduce",
+    "recommend",
+    "impute",
+    "compare_imputers",
+    "images",
+    "cells",
+)
 TEMPLATES = Path(__file__).parent / "templates"
 
 

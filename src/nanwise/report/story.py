@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanwise.report import image_story, impute_story, recommend_story
+from nanwise.report import cells_story, image_story, impute_story, recommend_story
 from nanwise.report.numbers import interval, is_number, number, percent, signed, whole
 
 #: sparsity bias below which a model is called steady, and from which its drift is called strong
@@ -23,6 +23,7 @@ def story_of(facts: dict[str, Any]) -> list[str]:
         "impute": impute_story.tell_impute,
         "compare_imputers": impute_story.tell_comparison,
         "images": image_story.tell,
+        "cells": cells_story.tell,
     }[facts["kind"]]
     return [sentence for sentence in tell(facts) if sentence]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nanwise.report import (
+    cells_view,
     drift_figures,
     figures,
     image_view,
@@ -39,6 +40,7 @@ def view_of(facts: dict[str, Any]) -> dict[str, Any]:
         "impute": impute_view.view,
         "compare_imputers": imputers_view.view,
         "images": image_view.view,
+        "cells": cells_view.view,
     }[facts["kind"]]
     return {
         "title": title_of(facts),
@@ -61,6 +63,7 @@ def title_of(facts: dict[str, Any]) -> str:
         "impute": "Imputation",
         "compare_imputers": "Comparison of imputers",
         "images": "Pictures with holes",
+        "cells": "Imputation of cells",
     }
     return str(facts.get("title") or default[facts["kind"]])
 

@@ -77,46 +77,54 @@ def fit_mixture(
         A column never observed has mean 0 and variance 1, the prior of a scaled feature. The start
         is drawn with a fixed seed and does not depend on the number or order of rows.
     """
-    if components < 1:
-        raise ValueError(f"components must be at least 1, got {components!r}")
     seen = observed.any(axis=0)
     values, observed, weight = rows_that_count(values, observed, weight)
     centre, spread = column_moments(values, observed, weight)
     z = np.where(observed, (values - centre) / np.where(spread > 0, spread, 1.0), 0.0)
-    found, history = _em(z, observed.astype(np.float64), _shares(weight), components, steps, prior)
+    cells = (observed.astype(np.float64), z)
+    (weights, means, variances), history = fit_standard(
+        *cells, components, weight, steps=steps, prior=prior
+    )
     spread = np.where(seen, spread, 1.0)
-    fitted = Mixture(found.weights, centre + found.means * spread, found.variances * spread**2)
+    fitted = Mixture(weights, centre + means * spread, variances * spread**2)
     return MixtureFit(fitted, history)
 
 
-def _shares(weight: np.ndarray) -> np.ndarray:
-    total = weight.sum()
-    return weight / total if total > 0 else weight
+def fit_standard(
+    present: Any,
+    z: Any,
+    components: int = 3,
+    weight: np.ndarray | None = None,
+    *,
+    steps: int = 30,
+    prior: float = 0.01,
+) -> MixtureFit:
+    """The same for columns whose mean is about 0 and whose variance is about 1.
 
-
-def _em(
-    z: np.ndarray, m: np.ndarray, share: np.ndarray, components: int, steps: int, prior: float
-) -> tuple[Mixture, list[float]]:
+    Parameters
+    ----------
+    present, z : ndarray or scipy.sparse.csr_array, shape (N, D)
+        1 where there is a value, and the values; both 0 in gaps. Sparse ones never get dense.
+    components, weight, steps, prior
+        As in :func:`fit_mixture`.
+    """
+    if components < 1:
+        raise ValueError(f"components must be at least 1, got {components!r}")
+    share = np.ones(z.shape[0]) if weight is None else weight
+    share = share / max(share.sum(), np.finfo(float).tiny)
     drawn = np.random.default_rng(0).normal(size=(components, z.shape[1]))
     now = Mixture(np.full(components, 1 / components), _APART * drawn, np.ones(drawn.shape))
-    squares, history = _squares(z, m), []
+    powers, history = (present, z, z * z), []
     for _ in range(steps):
-        belongs, density = _posterior(squares, now)
+        belongs, density = _posterior(powers, now)
         history.append(float(share @ density) + _log_prior(now, prior))
-        now = _maximise(belongs * share[:, None], squares, prior)
-    return now, history
+        now = _maximise(belongs * share[:, None], powers, prior)
+    return MixtureFit(now, history)
 
 
-def _squares(z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The three tables that every sum over cells is a product with: 1, z and z², 0 in gaps."""
-    return m, z, z * z
-
-
-def _posterior(
-    squares: tuple[np.ndarray, np.ndarray, np.ndarray], now: Mixture
-) -> tuple[np.ndarray, np.ndarray]:
+def _posterior(powers: tuple[Any, Any, Any], now: Mixture) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities (N, K) of the components, log density (N,)."""
-    m, z, z2 = squares
+    m, z, z2 = powers
     precision = 1 / now.variances
     constant = now.means**2 * precision + np.log(2 * np.pi * now.variances)
     distance = z2 @ precision.T - 2 * (z @ (now.means * precision).T) + m @ constant.T
@@ -131,8 +139,8 @@ def _log_prior(now: Mixture, prior: float) -> float:
     return float(prior * (np.log(now.weights).sum() - 0.5 * cells.sum()))
 
 
-def _maximise(belongs: np.ndarray, squares: Any, prior: float) -> Mixture:
-    count, first, second = (belongs.T @ part for part in squares)
+def _maximise(belongs: np.ndarray, powers: tuple[Any, Any, Any], prior: float) -> Mixture:
+    count, first, second = (belongs.T @ part for part in powers)
     means = first / (count + prior)
     scatter = second - 2 * means * first + means**2 * count + prior * (1 + means**2)
     weights = belongs.sum(axis=0) + prior

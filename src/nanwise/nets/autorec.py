@@ -102,15 +102,19 @@ class AutoRecNet(nn.Module):
         """Squared errors of some blocks, scaled so that the mean over all blocks is S / n."""
         total = torch.zeros((), dtype=self.bias.dtype, device=self.bias.device)
         for block in batch:
-            sums = self.sums(block.pattern, block.inputs)
-            total = total + sampled_squared_error(
-                block.pattern, block.targets, sums, self.decode, self.bias, sigmoid=True
-            )
+            total = total + self.squared_error(block)
         loss = total * (self.weight / len(batch))
         for matrix, coefficient in zip((self.encode, self.decode), self.excess, strict=True):
             if float(coefficient):
                 loss = loss + 0.5 * coefficient * matrix.square().sum()
         return loss
+
+    def squared_error(self, block: Any) -> Tensor:
+        """Sum of the squared errors at the observed cells of a block."""
+        sums = self.sums(block.pattern, block.inputs)
+        return sampled_squared_error(
+            block.pattern, block.targets, sums, self.decode, self.bias, sigmoid=True
+        )
 
     def validation_step(self, batch: Sequence[Any]) -> tuple[Tensor, Tensor]:
         """Squared errors of clipped answers at the cells asked for, and how many they are."""

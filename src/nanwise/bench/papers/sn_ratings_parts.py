@@ -19,9 +19,15 @@ NORMALIZE: dict[str, dict[str, Any]] = {
 #: between none and the published one: the inputs of a row go with (K / count) ** 0.7
 MILD: dict[str, Any] = {"normalize": "sparsity", "power": 0.7}
 #: where the search for λ starts: the same with and without normalisation
-CENTRES = {"autorec": 100.0, "cfnade": 10.0, "cfuica": 50.0, "autorec_filled": 100.0}
+CENTRES = {
+    "autorec": 100.0,
+    "cfnade": 10.0,
+    "cfuica": 50.0,
+    "autorec_filled": 100.0,
+    "autorec_gmmc": 100.0,
+}
 #: trained again on all training ratings, for as many epochs as were best
-REFIT = ("autorec", "autorec_filled")
+REFIT = ("autorec", "autorec_filled", "autorec_gmmc")
 
 PROTOCOL: dict[str, Any] = {"kind": "ratings", "test": 0.1}
 PARAMS: dict[str, Any] = {"hidden": 500, "penalty": FIND}
@@ -45,6 +51,7 @@ SCALES: dict[str, dict[str, Any]] = {
         "plans": {
             "autorec": {"epochs": 1000, "patience": 25},
             "autorec_filled": {"epochs": 1000, "patience": 25},
+            "autorec_gmmc": {"epochs": 1000, "patience": 25},
         },
     },
     "paper": {
@@ -57,6 +64,7 @@ SCALES: dict[str, dict[str, Any]] = {
             "autorec": {"epochs": 20000, "patience": 1000},
             "autorec ml_10m": {"epochs": 1000, "patience": 50, "lr": 1e-4},
             "autorec_filled": {"epochs": 20000, "patience": 1000},
+            "autorec_gmmc": {"epochs": 20000, "patience": 1000},
             "cfnade": {"epochs": 500, "lr": 1e-3, "batch": 512},
         },
     },

@@ -24,7 +24,8 @@ class Shift(NamedTuple):
 
     def __call__(self, gaps: np.ndarray) -> np.ndarray:
         """What to add for each row."""
-        return (gaps - self.usual) @ self.slope
+        # einsum adds a row's terms in the same order whatever rows are beside it
+        return np.einsum("na,ak->nk", gaps - self.usual, self.slope)
 
 
 def learn_shift(gaps: np.ndarray, rest: np.ndarray) -> Shift:

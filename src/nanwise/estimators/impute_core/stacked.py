@@ -7,8 +7,10 @@ in use. The answer is a weighted sum of both and of the mean; the weights, not n
 best what trees have not seen. Before all that the expectation is shifted by what the gaps of the
 row say (:mod:`nanwise.estimators.impute_core.gap_shift`).
 
-A row may be filled twice: the second time with the first answers for its other gaps, which are
-mostly better than expectations. Whether they are is tried on rows that a small model has not seen.
+A row may go through these models again, its other gaps now filled by their answers instead of
+expectations. Then the same is learnt once more from the filled rows, as MissForest does: its inputs
+are better, though not free of the attribute that they predict. The answer is the mean of both. How
+often to go through the first models is tried with a small one, on cells that are hidden from it.
 """
 
 from __future__ import annotations
@@ -20,15 +22,17 @@ import numpy as np
 from nanwise.estimators.impute_core.blocks import LEVELLED, Blocks
 from nanwise.estimators.impute_core.forest import Forest, grow, keep, predict
 from nanwise.estimators.impute_core.gap_shift import Shift, learn_shift
-from nanwise.estimators.impute_core.leave_out import Left, conditional, leave_out, without
+from nanwise.estimators.impute_core.leave_out import conditional, leave_out, without
 from nanwise.gaussian.em import fit_rows
 
 #: most numbers in the matrices behind :func:`leave_out`; larger tables give some of their rows
 CELLS = 5 * 10**7
 #: trees that are grown on samples of the rows, to see what forests say of rows they do not know
 TRIED = 30
-#: rows and trees of the small model that says whether a second filling helps
-TRIAL_ROWS, TRIAL_TREES = 1500, 10
+#: rows and trees of the small model that says how often, and the share of cells hidden from it
+TRIAL_ROWS, TRIAL_TREES, TRIAL_HELD = 1500, 20, 0.1
+#: most times that a row goes through the first models; more of them may drift away
+ROUNDS = 3
 
 
 class Settings(NamedTuple):
@@ -60,11 +64,24 @@ class Model(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """Moments of the features, one model per attribute, and how often a row is filled."""
+    """Moments of the features, models of the attributes, and how a row is filled by them.
+
+    Attributes
+    ----------
+    mean, cov : ndarray
+        Moments (F,) and (F, F).
+    first : list of Model
+        One per attribute, learnt beside expectations.
+    again : list of Model
+        One per attribute, learnt from rows that the first ones filled.
+    rounds : int
+        How often a row goes through the first ones.
+    """
 
     mean: np.ndarray
     cov: np.ndarray
-    models: list[Model]
+    first: list[Model]
+    again: list[Model]
     rounds: int = 1
 
 
@@ -72,69 +89,125 @@ def learn(
     blocks: Blocks, features: np.ndarray, observed: np.ndarray, settings: Settings, seed: int
 ) -> Learnt:
     """Learn from features (N, F), of which the attributes ``observed`` (N, A) are there."""
-    found = _learn(blocks, features, observed, settings, seed)
-    return found._replace(rounds=_rounds(blocks, features, observed, settings, seed))
+    found = _learn_first(blocks, features, observed, settings, seed)
+    found = found._replace(rounds=_rounds(blocks, features, observed, settings, seed))
+    return found._replace(again=_learn_again(blocks, found, features, observed, settings, seed))
 
 
-def _learn(
+def fill(blocks: Blocks, learnt: Learnt, features: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Features without gaps; each row by itself."""
+    first = _fills(blocks, learnt, features, observed, learnt.rounds)[-1]
+    return (first + _pass(blocks, learnt, learnt.again, first, observed)) / 2
+
+
+def _fills(
+    blocks: Blocks, learnt: Learnt, features: np.ndarray, observed: np.ndarray, rounds: int
+) -> list[np.ndarray]:
+    """Features without gaps after each passage through the first models."""
+    filled = conditional(learnt.mean, learnt.cov, features, blocks.spread(observed))
+    fills = [_pass(blocks, learnt, learnt.first, filled, observed, expected=True)]
+    while len(fills) < rounds:
+        fills.append(_pass(blocks, learnt, learnt.first, fills[-1], observed))
+    return fills
+
+
+def _pass(
+    blocks: Blocks,
+    learnt: Learnt,
+    models: list[Model],
+    filled: np.ndarray,
+    observed: np.ndarray,
+    expected: bool = False,
+) -> np.ndarray:
+    """Answer each gap, from answers to those before it if ``filled`` are not mere expectations."""
+    out = filled.copy()
+    source = filled if expected else out
+    for a, model in enumerate(models):
+        rows, own = np.flatnonzero(~observed[:, a]), blocks.place(a)
+        if len(rows):
+            known = source[rows]
+            guess = known[:, own] if expected else _given_all(blocks, learnt, known, a)
+            guess = blocks.clip(a, guess + Shift(*model.shift)(_gaps(observed[rows], a)))
+            answer = _answer(model, blocks.others(known, a), guess)
+            out[rows, own] = blocks.clip(a, answer)
+    return out
+
+
+def _given_all(blocks: Blocks, learnt: Learnt, filled: np.ndarray, a: int) -> np.ndarray:
+    """Expectation of attribute ``a`` given all others."""
+    own = blocks.place(a)
+    rest = np.delete(np.arange(len(learnt.mean)), own)
+    slope = np.linalg.solve(learnt.cov[np.ix_(rest, rest)], learnt.cov[rest, own])
+    # einsum adds a row's terms in the same order whatever rows are beside it
+    return learnt.mean[own] + np.einsum("nf,fk->nk", filled[:, rest] - learnt.mean[rest], slope)
+
+
+# -- learning --------------------------------------------------------------------------------------
+
+
+def _learn_first(
     blocks: Blocks, features: np.ndarray, observed: np.ndarray, settings: Settings, seed: int
 ) -> Learnt:
     rng = np.random.default_rng(seed)
-    there = blocks.spread(observed)
-    mean, cov = fit_rows(features, there, tol=1e-3, max_iter=100).moments
-    cov = cov + np.diag(_jitter(blocks))
-    most = max(int(CELLS / features.shape[1] ** 2), 2)
-    if len(features) > most:
-        rows = np.sort(rng.choice(len(features), most, replace=False))
-        features, observed, there = features[rows], observed[rows], there[rows]
-    left = leave_out(blocks, mean, cov, features, there)
-    models = [
-        _model(blocks, left, features, observed, a, settings, int(rng.integers(2**31 - 1)))
-        for a in range(len(blocks.kinds))
-    ]
-    return Learnt(mean, cov, models)
+    moments = fit_rows(features, blocks.spread(observed), tol=1e-3, max_iter=100).moments
+    mean, cov = moments[0], moments[1] + np.diag(_jitter(blocks))
+    rows = _some(features, seed)
+    features, observed = features[rows], observed[rows]
+    left = leave_out(blocks, mean, cov, features, blocks.spread(observed))
+    models = []
+    for a in range(len(blocks.kinds)):
+        inputs, guess = without(left, blocks, a, np.flatnonzero(observed[:, a]))
+        models.append(_model(blocks, inputs, guess, features, observed, a, settings, _draw(rng)))
+    return Learnt(mean, cov, models, [])
+
+
+def _learn_again(
+    blocks: Blocks,
+    learnt: Learnt,
+    features: np.ndarray,
+    observed: np.ndarray,
+    settings: Settings,
+    seed: int,
+) -> list[Model]:
+    """Models of rows that the first ones fill."""
+    rng = np.random.default_rng([seed, 2])
+    rows = _some(features, seed)
+    features, observed = features[rows], observed[rows]
+    filled = _fills(blocks, learnt, features, observed, learnt.rounds)[-1]
+    models = []
+    for a in range(len(blocks.kinds)):
+        known = filled[observed[:, a]]
+        inputs, guess = blocks.others(known, a), _given_all(blocks, learnt, known, a)
+        models.append(_model(blocks, inputs, guess, features, observed, a, settings, _draw(rng)))
+    return models
 
 
 def _rounds(
     blocks: Blocks, features: np.ndarray, observed: np.ndarray, settings: Settings, seed: int
 ) -> int:
-    """2 if a second filling brings the rows of a fifth nearer to what is hidden from them."""
+    """How often to go through the first models: what brings a small one nearest to hidden cells."""
     rng = np.random.default_rng([seed, 1])
-    rows = rng.permutation(len(features))[:TRIAL_ROWS]
-    known, asked = np.split(rows, [int(0.8 * len(rows))])
-    held = observed[asked] & (rng.random((len(asked), observed.shape[1])) < 0.2)
-    if len(known) < 2 or not held.any():
-        return 1
+    rows = np.sort(rng.permutation(len(features))[:TRIAL_ROWS])
+    truth, there = features[rows], observed[rows]
+    held = there & (rng.random(there.shape) < TRIAL_HELD)
+    where = blocks.spread(held)
+    shown, seen = np.where(where, 0.0, truth), there & ~held
     small = settings._replace(trees=min(TRIAL_TREES, settings.trees), sample=None)
-    model = _learn(blocks, features[known], observed[known], small, seed)
-    where, truth = blocks.spread(held), features[asked]
-    shown = np.where(where, 0.0, truth), observed[asked] & ~held
-    once, twice = (fill(blocks, model._replace(rounds=n), *shown) for n in (1, 2))
-    errors = [((filled - truth)[where] ** 2).sum() for filled in (once, twice)]
-    return 2 if errors[1] < errors[0] else 1
+    model = _learn_first(blocks, shown, seen, small, seed)
+    fills = _fills(blocks, model, shown, seen, ROUNDS)
+    return 1 + int(np.argmin([((filled - truth)[where] ** 2).sum() for filled in fills]))
 
 
-def fill(blocks: Blocks, learnt: Learnt, features: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Features without gaps; each row by itself."""
-    filled = conditional(learnt.mean, learnt.cov, features, blocks.spread(observed))
-    for again in range(learnt.rounds):
-        out = filled.copy()
-        for a, model in enumerate(learnt.models):
-            rows, own = np.flatnonzero(~observed[:, a]), blocks.place(a)
-            if len(rows):
-                guess = _given_all(blocks, learnt, filled[rows], a) if again else filled[rows, own]
-                guess = guess + Shift(*model.shift)(_gaps(observed[rows], a))
-                inputs = blocks.others(filled[rows], a)
-                out[rows, own] = blocks.clip(a, _answer(model, inputs, blocks.clip(a, guess)))
-        filled = out
-    return filled
+def _some(features: np.ndarray, seed: int) -> np.ndarray:
+    """Rows to learn from; all, if their matrices are not too large."""
+    most = max(int(CELLS / features.shape[1] ** 2), 2)
+    if len(features) <= most:
+        return np.arange(len(features))
+    return np.sort(np.random.default_rng([seed, 3]).choice(len(features), most, replace=False))
 
 
-def _given_all(blocks: Blocks, learnt: Learnt, filled: np.ndarray, a: int) -> np.ndarray:
-    """Expectation of attribute ``a`` where nothing else lacks any more."""
-    there = np.ones(filled.shape, dtype=bool)
-    there[:, blocks.place(a)] = False
-    return conditional(learnt.mean, learnt.cov, filled, there)[:, blocks.place(a)]
+def _draw(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31 - 1))
 
 
 def stack(y: np.ndarray, *guesses: np.ndarray) -> np.ndarray:
@@ -153,15 +226,16 @@ def stack(y: np.ndarray, *guesses: np.ndarray) -> np.ndarray:
 
 def _model(
     blocks: Blocks,
-    left: Left,
+    inputs: np.ndarray,
+    guess: np.ndarray,
     features: np.ndarray,
     observed: np.ndarray,
     a: int,
     settings: Settings,
     seed: int,
 ) -> Model:
+    """Learn attribute ``a`` from the rows that have it, given their other features and a guess."""
     rows = np.flatnonzero(observed[:, a])
-    inputs, guess = without(left, blocks, a, rows)
     guess, y = blocks.clip(a, guess), features[rows, blocks.place(a)]
     gaps = _gaps(observed[rows], a)
     if len(rows) < 2:

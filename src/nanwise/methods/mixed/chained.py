@@ -24,7 +24,7 @@ from nanwise.train.checks import whole
     "1977 (the moments); Breiman: Stacked Regressions, 1996 (the weights)",
     when="A first choice where one fill is wanted: linear dependences as in em, and what trees add "
     "to them. One answer, no draws: for intervals and pooled estimates take mice or gaussian.",
-    space={"trees": [60, 200], "leaf": [1, 2, 5]},
+    space={"trees": [40, 100], "leaf": [1, 2, 5]},
     tiny={"trees": 6},
 )
 class ChainedImputer(Imputer):
@@ -36,14 +36,16 @@ class ChainedImputer(Imputer):
     will be where it is missing; the weights are those that predict cells best that the trees have
     not seen, so that a column which nothing predicts stays near its mean. Which other cells of a
     row lack moves the expectation where it helps to predict rows left out: of correlated columns
-    that hide their large values, one gap says that the other value is large. A row is filled
-    again from its first answers, if that helps rows which a small model has not seen.
+    that hide their large values, one gap says that the other value is large. A row is filled up to
+    three times, each time from the answers before, as often as helps a small model with cells
+    hidden from it. Then the columns are learnt once more from the filled rows, as missforest does,
+    and the answer is the mean of both.
 
     Parameters
     ----------
-    trees : int, default=60
-        Trees per column.
-    leaf : int, default=2
+    trees : int, default=40
+        Trees per column, twice.
+    leaf : int, default=1
         Least rows in a leaf.
     inputs : float or "sqrt", default=1.0
         Share of the other features that a split chooses from.
@@ -58,15 +60,16 @@ class ChainedImputer(Imputer):
     Attributes
     ----------
     weights_ : dict
-        By attribute, its (3, width) weights: of 1, of the expectation and of the trees.
+        By attribute, its (3, width) weights, before columns are learnt again: of 1, of the
+        expectation and of the trees.
     rounds_ : int
-        How often a row is filled, 1 or 2.
+        How often a row is filled before that, 1 to 3.
 
     Notes
     -----
     The trees learn from as many rows as keep a table of rows x features x features below 50 million
-    numbers. Kept trees take about 24 bytes x rows x trees x columns / ``leaf`` of memory, some
-    300 MB for 20,000 x 16; ``max_rows`` bounds it.
+    numbers. Kept trees take about 48 bytes x rows x trees x columns / ``leaf`` of memory, some
+    600 MB for 20,000 x 16; ``max_rows`` bounds it.
 
     Examples
     --------
@@ -82,8 +85,8 @@ class ChainedImputer(Imputer):
 
     def __init__(
         self,
-        trees: int = 60,
-        leaf: int = 2,
+        trees: int = 40,
+        leaf: int = 1,
         inputs: float | str = 1.0,
         max_rows: int | None = None,
         n_jobs: int | None = None,
@@ -111,13 +114,14 @@ class ChainedImputer(Imputer):
         found = learn(blocks, features, observed, settings, seed)
         self.blocks_: tuple[Any, ...] = tuple(blocks)
         self.mean_, self.covariance_, self.rounds_ = found.mean, found.cov, found.rounds
-        self.models_: list[tuple[Any, ...]] = [tuple(model) for model in found.models]
+        self.first_: list[tuple[Any, ...]] = [tuple(model) for model in found.first]
+        self.again_: list[tuple[Any, ...]] = [tuple(model) for model in found.again]
         names = [attribute.name for attribute in self.layout_.attributes]
-        self.weights_ = {n: m.weights for n, m in zip(names, found.models, strict=True)}
+        self.weights_ = {n: m.weights for n, m in zip(names, found.first, strict=True)}
 
     def _fill(self, codes: np.ndarray) -> np.ndarray:
         features, observed = self.features_.encode(codes)
-        models = [Model(*model) for model in self.models_]
-        learnt = Learnt(self.mean_, self.covariance_, models, self.rounds_)
+        first, again = ([Model(*one) for one in kept] for kept in (self.first_, self.again_))
+        learnt = Learnt(self.mean_, self.covariance_, first, again, self.rounds_)
         filled = fill(Blocks(*self.blocks_), learnt, features, observed)
         return np.where(np.isnan(codes), self.features_.decode(filled), codes)

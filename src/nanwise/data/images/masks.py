@@ -38,9 +38,9 @@ def hide_pixels(
         Floats; holes that are there already (NaN) stay.
     kind : {"square", "trapezoid", "noise", "strokes"}
         ``square``: a rectangle of the proportions of the picture, anywhere in it.
-        ``trapezoid``: two parallel edges along one side of the picture, anywhere in it.
-        ``noise``: single pixels. ``strokes``: straight strokes of a round brush
-        between any two points.
+        ``trapezoid``: all on one side of a line from an edge of the picture to the opposite one.
+        ``noise``: single pixels. ``strokes``: straight strokes of a round brush between any two
+        points.
     seed : int
         Another seed, other holes.
     share : float, optional
@@ -126,21 +126,14 @@ def _stretch(draw: np.ndarray, length: int, part: int) -> np.ndarray:
 
 
 def _trapezoid(keys: np.ndarray, height: int, width: int, share: float) -> np.ndarray:
-    """Edges run from (left at the top) to (left at the bottom), and likewise on the right."""
-    turn, middle, slant, left, right, down = _uniform(keys, 0, 6)
-    turned = turn < 0.5
+    """All on one side of a straight line from an edge of the picture to the opposite one."""
+    turn, slant, side = _uniform(keys, 0, 3)
     y, x = (np.arange(n) + 0.5 for n in (height, width))
     y, x = (y / height)[None, :, None], (x / width)[None, None, :]
-    along, across = np.where(turned, x, y), np.where(turned, y, x)
-    mean = share + middle * (1 - share)  # of the two parallel edges
-    tall = share / mean
-    gap = (2 * slant - 1) * 2 * np.minimum(mean, 1 - mean)
-    first, second = mean - gap / 2, mean + gap / 2
-    start, end = left * (1 - first), right * (1 - second)
-    t = (along - down * (1 - tall)) / tall
-    low = start + t * (end - start)
-    inside = (across >= low) & (across < low + first + t * (second - first))
-    return inside & (t >= 0) & (t < 1)
+    along, across = np.where(turn < 0.5, x, y), np.where(turn < 0.5, y, x)
+    across = np.where(side < 0.5, across, 1 - across)
+    ends = (2 * slant - 1) * min(share, 1 - share)  # how far the line's ends are off its middle
+    return across < share + (2 * along - 1) * ends
 
 
 def _noise(keys: np.ndarray, height: int, width: int, share: float) -> np.ndarray:

@@ -115,8 +115,9 @@ def _why_not(table: PublishedTable) -> tuple[str, str]:
     reasons = [table.absent(row, column, "paper") for row, column in cells]
     if None in reasons:
         return NOT_MEASURED, ""
+    # A reason that every table would give is about the method, one of its own about the data.
     methods = [PublishedTable.absent(table, row, column, "paper") for row, column in cells]
-    lacking = next((reason for reason in methods if reason is not None), None)
-    if lacking is not None:
-        return NO_METHOD, lacking
-    return NO_DATA, next((reason for reason in reasons if reason is not None), "")
+    lacking = [reason for reason, method in zip(reasons, methods, strict=True) if reason == method]
+    if lacking:
+        return NO_METHOD, str(lacking[0])
+    return NO_DATA, str(reasons[0]).removeprefix(f"{NO_DATA}: ") if reasons else ""

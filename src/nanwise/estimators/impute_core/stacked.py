@@ -138,8 +138,9 @@ def _given_all(blocks: Blocks, learnt: Learnt, filled: np.ndarray, a: int) -> np
     own = blocks.place(a)
     rest = np.delete(np.arange(len(learnt.mean)), own)
     slope = np.linalg.solve(learnt.cov[np.ix_(rest, rest)], learnt.cov[rest, own])
-    # einsum adds a row's terms in the same order whatever rows are beside it
-    return learnt.mean[own] + np.einsum("nf,fk->nk", filled[:, rest] - learnt.mean[rest], slope)
+    # over rows in one piece, einsum adds a row's terms in the same order whatever is beside it
+    off = blocks.others(filled, a) - learnt.mean[rest]
+    return learnt.mean[own] + np.einsum("nf,fk->nk", off, slope)
 
 
 # -- learning --------------------------------------------------------------------------------------

@@ -36,7 +36,8 @@ class Counts:
     @property
     def seen_share(self) -> float:
         """Share of the entries that are not 0."""
-        return float(_count(self.matrix) / max(np.prod(self.shape), 1))
+        cells, genes = self.shape
+        return _count(self.matrix) / (cells * genes)
 
 
 def as_counts(X: Any) -> Counts:

@@ -320,7 +320,7 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
     @classmethod
     def __from_nanwise_state__(cls, state: dict[str, Any]) -> Self:
         made = cls(**state["params"])
-        vars(made).update(state["learnt"])
+        made.__dict__.update(state["learnt"])
         refuse_misfit(made._network, state["weights"])
         made.net_ = made._network().eval()
         made.net_.load_state_dict(state["weights"])

@@ -13,7 +13,7 @@ import nanwise
 from nanwise import ChainedImputer, MissForestImputer
 from nanwise.estimators.impute_core import missforest
 from nanwise.estimators.impute_core.blocks import Blocks, harden, make_blocks, most_common
-from nanwise.estimators.impute_core.forest import grow, keep, predict
+from nanwise.estimators.impute_core.forest import ask, grow, keep, predict
 from nanwise.estimators.impute_core.leave_out import conditional, leave_out, without
 from nanwise.estimators.impute_core.stacked import stack
 from nanwise.gaussian.conditional import conditional_mean
@@ -28,11 +28,32 @@ def test_predictions_equal_those_of_scikit_learn_to_the_bit(kind: Any, targets: 
     y = rng.normal(size=(200, targets)) + x[:, :1]
     model = kind(7, random_state=0).fit(x, y[:, 0] if targets == 1 else y)
     new = np.concatenate([x, rng.normal(size=(100, 4)), np.round(rng.normal(size=(50, 4)), 2)])
-    found = predict(keep(model), new)
+    grown = [tree.tree_ for tree in model]
+    found = predict(keep(grown), new)
     np.testing.assert_array_equal(found, model.predict(new).reshape(-1, targets))
-    few = predict(keep(model, 3), new)
+    np.testing.assert_array_equal(found, ask(grown, new))
+    few = predict(keep(grown, 3), new)
     trees = [tree.predict(new.astype(np.float32)).reshape(-1, targets) for tree in model][:3]
     np.testing.assert_array_equal(few, sum(trees[1:], trees[0]) / 3)
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+@pytest.mark.parametrize("settings", [{}, {"bootstrap": False}, {"sample": 50}, {"n_jobs": 2}])
+def test_trees_are_those_of_the_forests_of_scikit_learn(kind: Any, settings: dict) -> None:
+    rng = np.random.default_rng(1)
+    x = np.round(rng.normal(size=(120, 5)), 1)
+    y = np.column_stack([x[:, 0] * x[:, 1], x[:, 2]]) + 0.1 * rng.normal(size=(120, 2))
+    grown = grow(x, y, 5, trees=6, leaf=3, extra=kind is ExtraTreesRegressor, **settings)
+    theirs = {"bootstrap": settings.get("bootstrap", True), "max_samples": settings.get("sample")}
+    model = kind(6, min_samples_leaf=3, max_features="sqrt", random_state=5, **theirs)
+    model.fit(x.astype(np.float32), y)
+    np.testing.assert_array_equal(ask(grown.model, x), model.predict(x))
+
+
+@pytest.mark.parametrize("inputs", ["all", 0, -0.5])
+def test_a_share_of_inputs_that_cannot_be_is_refused(inputs: Any) -> None:
+    with pytest.raises(ValueError, match="inputs must be 'sqrt', a share"):
+        grow(np.zeros((5, 2)), np.zeros((5, 1)), 0, trees=1, inputs=inputs)
 
 
 def test_what_trees_have_not_seen_is_told_and_sampling_is_bounded() -> None:
@@ -157,9 +178,25 @@ def test_rounds_end_when_both_changes_have_stopped_falling(monkeypatch: Any) -> 
     imputer = MissForestImputer(12, rounds=9, random_state=0).fit(table)
     # the 4th change is below neither of the 3rd: the tables of the 3rd round count
     assert imputer.n_iter_ == 4
-    assert len(imputer.models_) == 3 * 3
+    # three columns: 10 trees of each round, and all of the forests that answer
     trees = [len(forest[0]) for _, forest in imputer.models_]
-    assert trees == [missforest.EARLY] * 6 + [12] * 3
+    assert trees == [missforest.EARLY] * 9 + [12] * 3
+
+
+def test_forests_of_rounds_may_have_fewer_trees(monkeypatch: Any) -> None:
+    asked = []
+
+    def watched(*arguments: Any, trees: int, **settings: Any) -> Any:
+        asked.append(trees)
+        return grow(*arguments, trees=trees, **settings)
+
+    monkeypatch.setattr(missforest, "grow", watched)
+    _, table = mixed(60)
+    imputer = MissForestImputer(8, rounds=2, round_trees=3, random_state=0).fit(table)
+    assert asked == [3] * (3 * imputer.n_iter_) + [8] * 3
+    asked.clear()
+    MissForestImputer(2, rounds=1, random_state=0).fit(table)
+    assert asked == [2] * 6
 
 
 def test_changes_are_those_of_the_formulas() -> None:

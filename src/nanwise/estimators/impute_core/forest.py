@@ -1,13 +1,16 @@
 """Forests of regression trees as plain arrays.
 
-scikit-learn grows them; what is kept are the nodes of all trees, one after the other, in arrays
-that can be saved, and a prediction that equals scikit-learn's to the bit. Several targets share
-their trees. Levels as targets of 0 and 1 make the squared error of a node its Gini impurity, so
-one kind of tree serves numbers and categories alike.
+scikit-learn grows the trees, one by one: in its forests each tree of a small table takes as long to
+be prepared as to grow. They are the trees of its forests to the bit. What is kept are the nodes of
+all trees, one after the other, in arrays that can be saved, and a prediction that equals
+scikit-learn's as well. Several targets share their trees. Levels as targets of 0 and 1 make the
+squared error of a node its Gini impurity, so one kind of tree serves numbers and categories alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,16 +42,17 @@ class Forest(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A forest of scikit-learn and what it says of the rows that it did not learn from.
+    """Trees of scikit-learn and what they say of the rows that they did not learn from.
 
     Attributes
     ----------
-    model : estimator
+    model : list of Tree
+        The ``tree_`` of each.
     unseen : ndarray of shape (N, K)
         Mean prediction of those trees whose sample did not have the row; NaN where there is none.
     """
 
-    model: Any
+    model: list[Any]
     unseen: np.ndarray
 
 
@@ -89,31 +93,33 @@ def grow(
     unseen : bool
         Whether to predict the training rows out of bag, for which there must be samples.
     """
-    from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+    from joblib import effective_n_jobs
+    from sklearn.utils.parallel import Parallel, delayed
 
-    kind = ExtraTreesRegressor if extra else RandomForestRegressor
-    model = kind(
-        trees,
-        min_samples_leaf=leaf,
-        max_features=inputs,
-        bootstrap=bootstrap,
-        max_samples=None if not bootstrap or sample is None or sample >= len(x) else sample,
-        random_state=seed,
-        n_jobs=n_jobs,
+    _check_inputs(inputs)
+    x, y = np.asarray(x, dtype=np.float32), np.ascontiguousarray(y, dtype=np.float64)
+    drawn = (len(x) if sample is None else min(sample, len(x))) if bootstrap else None
+    kind = partial(_tree, extra, min_samples_leaf=leaf, max_features=inputs)
+    seeds = _seeds(seed, trees)
+    shares = np.array_split(seeds, min(effective_n_jobs(n_jobs), trees))
+    grown = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(_grow_some)(x, y, share, drawn, kind) for share in shares
     )
+    model = [tree for some in grown for tree in some]
+    found = _out_of_bag(model, x, y.shape[1], seeds, drawn) if unseen and drawn else None
+    return Grown(model, np.empty((0, y.shape[1])) if found is None else found)
+
+
+def ask(model: Sequence[Any], x: np.ndarray) -> np.ndarray:
+    """(N, K) mean over trees of scikit-learn, added up one after the other as its forests do."""
     x = np.asarray(x, dtype=np.float32)
-    model.fit(x, y[:, 0] if y.shape[1] == 1 else y)
-    return Grown(model, _out_of_bag(model, x, y.shape[1]) if unseen else np.empty((0, y.shape[1])))
+    total = sum(tree.predict(x).reshape(len(x), -1) for tree in model)
+    return total / len(model)
 
 
-def ask(model: Any, x: np.ndarray) -> np.ndarray:
-    """(N, K) predictions of scikit-learn's forest."""
-    return model.predict(np.asarray(x, dtype=np.float32)).reshape(len(x), -1)
-
-
-def keep(model: Any, trees: int | None = None) -> Forest:
-    """The first ``trees`` trees (None: all) of a forest of scikit-learn as arrays."""
-    parts = [estimator.tree_ for estimator in model.estimators_[:trees]]
+def keep(model: Sequence[Any], trees: int | None = None) -> Forest:
+    """The first ``trees`` (None: all) of some trees of scikit-learn as arrays."""
+    parts = model[:trees]
     sizes = [part.node_count for part in parts]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     pairs = list(zip(parts, roots, strict=True))
@@ -157,12 +163,52 @@ def _round_down(threshold: np.ndarray) -> np.ndarray:
     return np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)
 
 
-def _out_of_bag(model: Any, x: np.ndarray, n_targets: int) -> np.ndarray:
+def _check_inputs(inputs: float | str) -> None:
+    if inputs != "sqrt" and (isinstance(inputs, str) or not inputs > 0):
+        raise ValueError(
+            "inputs must be 'sqrt', a share above 0 and up to 1.0, or a number of columns from 1 "
+            f"on, got {inputs!r}"
+        )
+
+
+def _seeds(seed: int, trees: int) -> np.ndarray:
+    """What scikit-learn's forests give their trees."""
+    return np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=trees)
+
+
+def _times_drawn(seed: int, n_rows: int, drawn: int) -> np.ndarray:
+    """How often each row is in the sample of a tree."""
+    rows = np.random.RandomState(seed).randint(0, n_rows, drawn)
+    return np.bincount(rows, minlength=n_rows)
+
+
+def _grow_some(
+    x: np.ndarray, y: np.ndarray, seeds: np.ndarray, drawn: int | None, make: Callable[..., Any]
+) -> list[Any]:
+    from sklearn import config_context
+
+    grown = []
+    # what is alike for all trees need not be looked at for each of them
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        for seed in seeds:
+            weight = None if drawn is None else _times_drawn(seed, len(x), drawn)
+            tree = make(random_state=int(seed))
+            grown.append(tree.fit(x, y, sample_weight=weight, check_input=False).tree_)
+    return grown
+
+
+def _tree(extra: bool, **settings: Any) -> Any:
+    from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
+    return (ExtraTreeRegressor if extra else DecisionTreeRegressor)(**settings)
+
+
+def _out_of_bag(
+    model: Sequence[Any], x: np.ndarray, n_targets: int, seeds: np.ndarray, drawn: int
+) -> np.ndarray:
     total, count = np.zeros((len(x), n_targets)), np.zeros(len(x))
-    for tree, sample in zip(model.estimators_, model.estimators_samples_, strict=True):
-        out = np.ones(len(x), dtype=bool)
-        out[sample] = False
-        if out.any():
-            total[out] += tree.predict(x[out], check_input=False).reshape(-1, n_targets)
-            count[out] += 1
+    for tree, seed in zip(model, seeds, strict=True):
+        out = _times_drawn(seed, len(x), drawn) == 0
+        total[out] += tree.predict(x[out]).reshape(-1, n_targets)
+        count[out] += 1
     return np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], np.nan)

@@ -2,7 +2,8 @@
 
 The rule to stop is the published one. After each round the change is measured: of numbers
 ``Σ (new - old)² / Σ new²``, of levels the share of the gaps that changed. As soon as neither is
-smaller than in the round before, the table of the round before is the answer.
+smaller than in the round before, the table of the round before counts. Forests of rounds only make
+the inputs of others and have fewer trees; those that answer are grown on the table that counts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from nanwise.estimators.impute_core.blocks import (
 )
 from nanwise.estimators.impute_core.forest import Forest, ask, grow, keep, predict
 
-#: trees that are kept of a round that others follow; the last one has all of them
+#: trees that are kept of each round; of the forests that answer, all are
 EARLY = 10
 
 
@@ -62,6 +63,7 @@ def learn(
     observed: np.ndarray,
     settings: Settings,
     rounds: int,
+    round_trees: int,
     seed: int,
 ) -> Learnt:
     """Fill the gaps of features (N, F) in rounds, and keep the forests that a new row needs.
@@ -74,6 +76,8 @@ def learn(
     settings : Settings
     rounds : int
         Most rounds.
+    round_trees : int
+        Most trees of a forest in these.
     seed : int
     """
     rng = np.random.default_rng(seed)
@@ -83,20 +87,17 @@ def learn(
     changes: list[tuple[float, float]] = []
     if len(blocks.kinds) == 1:
         return Learnt(start, kept, changes)
-    last: list[tuple[int, Any]] = []
+    few = settings._replace(trees=min(round_trees, settings.trees))
     for _ in range(rounds if by_gaps(observed) else 0):
         before = filled.copy()
-        grown = _round(blocks, filled, observed, settings, rng)
+        grown = _round(blocks, filled, observed, few, rng)
         changes.append(_change(blocks, before, filled, observed))
         if len(changes) > 1 and not _any_smaller(changes[-1], changes[-2]):
             filled = before
             break
-        kept += [(a, keep(model, EARLY)) for a, model in last]
-        last = grown
-    kept += [(a, keep(model)) for a, model in last]
-    kept += [
-        (a, keep(_grow(blocks, filled, observed, a, settings, rng))) for a in without_gaps(observed)
-    ]
+        kept += [(a, keep(model, EARLY)) for a, model in grown]
+    for a in (*by_gaps(observed), *without_gaps(observed)):
+        kept.append((a, keep(_grow(blocks, filled, observed, a, settings, rng))))
     return Learnt(start, kept, changes)
 
 

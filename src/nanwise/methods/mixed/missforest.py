@@ -32,15 +32,19 @@ class MissForestImputer(Imputer):
 
     Columns are visited by increasing number of gaps, from means and most frequent levels on. The
     rounds end as published: when the change of numbers and that of levels have both stopped
-    falling, the table of the round before counts. The forests are kept, so that new rows are filled
-    without learning anything again; of a round that others follow, 10 trees per column.
+    falling, the table of the round before counts. Forests that answer are then grown on it. All are
+    kept, so that new rows are filled without learning anything again; of a round 10 trees per
+    column.
 
     Parameters
     ----------
     trees : int, default=100
-        Trees of a forest.
+        Trees of a forest that answers.
     rounds : int, default=10
         Most rounds.
+    round_trees : int, default=30
+        Most trees of a forest in the rounds, which only make the inputs of others. As published:
+        as many as ``trees``.
     leaf : int, default=5
         Least rows in a leaf of a number's trees; trees of levels go down to single rows.
     inputs : float or "sqrt", default="sqrt"
@@ -83,6 +87,7 @@ class MissForestImputer(Imputer):
         self,
         trees: int = 100,
         rounds: int = 10,
+        round_trees: int = 30,
         leaf: int = 5,
         inputs: float | str = "sqrt",
         max_rows: int | None = 5000,
@@ -93,6 +98,7 @@ class MissForestImputer(Imputer):
     ) -> None:
         self.trees = trees
         self.rounds = rounds
+        self.round_trees = round_trees
         self.leaf = leaf
         self.inputs = inputs
         self.max_rows = max_rows
@@ -102,8 +108,10 @@ class MissForestImputer(Imputer):
         self.random_state = random_state
 
     def _check_settings(self) -> None:
-        for name in ("trees", "rounds", "leaf"):
+        for name in ("trees", "rounds", "round_trees", "leaf"):
             whole(name, getattr(self, name))
+        if self.max_rows is not None:
+            whole("max_rows", self.max_rows)
 
     def _learn(self, codes: np.ndarray, seed: int) -> None:
         self.features_ = Features(self.layout_).fit(codes)
@@ -112,7 +120,7 @@ class MissForestImputer(Imputer):
         settings = Settings(
             self.trees, self.leaf, self.inputs, self.max_rows, self.extra, self.n_jobs
         )
-        found = learn(blocks, features, observed, settings, self.rounds, seed)
+        found = learn(blocks, features, observed, settings, self.rounds, self.round_trees, seed)
         self.blocks_: tuple[Any, ...] = tuple(blocks)
         self.start_, self.changes_ = found.start, found.changes
         self.models_ = [(a, tuple(forest)) for a, forest in found.models]

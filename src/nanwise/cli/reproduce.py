@@ -68,11 +68,13 @@ def command(ctx: click.Context, table: str | None, scale: str, out: str, **given
 
 
 def _list() -> None:
+    from nanwise.bench.contents import families
     from nanwise.bench.reproduce import known_tables
     from nanwise.cli import show
 
     show.table(("id", "title"), ((t["id"], t["title"]) for t in known_tables()))
     click.echo("Compute one: nanwise reproduce ID [--scale smoke]")
+    click.echo(f"What was measured so far: nanwise reproduce {'|'.join(families())}")
 
 
 def _is_family(name: str) -> bool:

@@ -178,7 +178,7 @@ def compare_series(
         )
         stress = False
     settings = Settings(folds, repeats, budget, jobs, backend, seed, stress, progress)
-    return cross_validate(table, chosen, params, out, settings)  # type: ignore[arg-type]
+    return cross_validate(table, chosen, params, out, settings)
 
 
 def choose(names: Sequence[str] | None) -> list[Method]:

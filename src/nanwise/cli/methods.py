@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 def command(name: str | None, as_json: bool) -> None:
     """List the methods, or tell all about the one called NAME.
 
-    A name that stands for two methods, one for rows and one for pictures, tells of both;
-    image/NAME is the one for pictures.
+    A name that stands for several methods, for rows, pictures and series, tells of all;
+    image/NAME is the one for pictures, series/NAME the one for series.
     """
     from nanwise.cli import show
     from nanwise.registry import everything, find
 
     found = everything()
     if name:
-        # one name may stand for two methods, one for rows and one for pictures
+        # one name may stand for several methods: for rows, for pictures and for series
         found = [m for m in found if name in (m.name, m.key)] or [find(name)]
     if as_json:
         told = [facts(m) for m in found]

@@ -7,7 +7,7 @@ from sklearn.model_selection import cross_val_score
 
 import nanwise
 from nanwise import NanSeriesClassifier, NanSeriesRegressor, Plan
-from nanwise.errors import DataError, GapWarning, ModelFileError
+from nanwise.errors import DataError, GapWarning, ModelFileError, TrainingError
 from nanwise.estimators.series.inputs import Sequences, read_sequences
 from nanwise.estimators.series.sources import Prepared, SeriesInputs
 
@@ -221,6 +221,13 @@ def test_cross_validation_and_nested_parameters():
     assert model.gaps.power == 0.5
     assert np.isfinite(cross_val_score(model, x, y, cv=2, error_score="raise")).all()
     assert np.isfinite(cross_val_score(model, list(x), y, cv=2, error_score="raise")).all()
+
+
+def test_a_loss_that_is_not_finite_is_said():
+    x, y = series()
+    plan = Plan(epochs=5, batch=8, lr=1e30, schedule=None, precision="float32")
+    with pytest.raises(TrainingError, match="not finite any more in epoch"):
+        NanSeriesRegressor("zero", 4, plan=plan, random_state=0).fit(1e3 * x, y)
 
 
 def test_three_classes():

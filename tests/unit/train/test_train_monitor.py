@@ -38,6 +38,22 @@ def test_one_class_is_refused():
         ranking.auroc(alone=True)
 
 
+def test_rows_of_all_processes_count(monkeypatch):
+    rng = np.random.default_rng(2)
+    output, y = torch.from_numpy(rng.normal(size=(50, 1))), torch.from_numpy(rng.integers(0, 2, 50))
+    mine, theirs = Ranking(), Ranking()
+    mine.add(output[:20], y[:20])
+    theirs.add(output[20:35], y[20:35])
+    theirs.add(output[35:], y[35:])
+
+    def gather(found, own):
+        found[:] = [own, theirs.parts]
+
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(torch.distributed, "all_gather_object", gather)
+    assert mine.auroc(alone=False) == pytest.approx(roc_auc_score(y, output[:, 0]))
+
+
 class Rows:
     def __init__(self, x, y):
         self.x, self.y = x, y

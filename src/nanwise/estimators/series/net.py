@@ -128,7 +128,7 @@ class SeriesEstimator(NetEstimator):
         part = None if weight is None else weight[rows]
         source = self._learn(X[rows], y[rows], part)
         part = None if weight is None else weight[valid]
-        return source, self._series_source(X[valid], y[valid], part)
+        return source, self._series_source(self._prepared(X[valid]), y[valid], part)
 
     def _learn(self, X: Sequences, y: np.ndarray, weight: np.ndarray | None) -> Any:
         """Learn scaling, treatment and target from training sequences; their source."""
@@ -136,25 +136,29 @@ class SeriesEstimator(NetEstimator):
         self.scaler_ = Scaler(self.scale).fit_sparse(stored)
         if X.statics is not None:
             self.static_scaler_ = Scaler("standard").fit(X.statics)
-        self.treatment_.fit(*self._scaled(X.steps, stored), X.lengths)
+        scaled = self._scaled(X.steps, stored)
+        self.treatment_.fit(*scaled, X.lengths)
         self._learn_target(y, weight)
-        return self._series_source(X, y, weight)
+        return self._series_source(self._treated(X, *scaled), y, weight)
 
     def _held(self, X: Sequences, y: np.ndarray) -> Any:
         """Source of validation sequences; classes count as in training."""
         weight = self._row_weight(y, None)
-        return self._series_source(X, y, None if weight is None else weight / weight.mean())
+        weight = None if weight is None else weight / weight.mean()
+        return self._series_source(self._prepared(X), y, weight)
 
-    def _series_source(self, X: Sequences, y: np.ndarray, weight: np.ndarray | None) -> Any:
+    def _series_source(self, data: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
         from nanwise.estimators.series.sources import SeriesSource
 
-        target = self._target_tensor(y)
-        return SeriesSource(self._prepared(X), target, weight, self._plan().precision)
+        return SeriesSource(data, self._target_tensor(y), weight, self._plan().precision)
 
     def _prepared(self, X: Sequences) -> Any:
+        """Sequences as the network takes them."""
+        return self._treated(X, *self._scaled(X.steps, _stored(X.steps)))
+
+    def _treated(self, X: Sequences, values: np.ndarray, observed: np.ndarray) -> Any:
         from nanwise.estimators.series.sources import Prepared
 
-        values, observed = self._scaled(X.steps, _stored(X.steps))
         values, observed = self.treatment_.prepare(values, observed, X.lengths)
         return Prepared(values, observed, X.lengths, self._static_features(X.statics))
 

@@ -77,7 +77,6 @@ def fit_mixture(
         A column never observed has mean 0 and variance 1, the prior of a scaled feature. The start
         is drawn with a fixed seed and does not depend on the number or order of rows.
     """
-    seen = observed.any(axis=0)
     values, observed, weight = rows_that_count(values, observed, weight)
     centre, spread = column_moments(values, observed, weight)
     z = np.where(observed, (values - centre) / np.where(spread > 0, spread, 1.0), 0.0)
@@ -85,7 +84,7 @@ def fit_mixture(
     (weights, means, variances), history = fit_standard(
         *cells, components, weight, steps=steps, prior=prior
     )
-    spread = np.where(seen, spread, 1.0)
+    spread = np.where(observed.any(axis=0), spread, 1.0)
     fitted = Mixture(weights, centre + means * spread, variances * spread**2)
     return MixtureFit(fitted, history)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from nanwise.nets.autorec import AutoRecNet
 from nanwise.nn.gaussian_input import expected_relu
-from nanwise.nn.input_mixture import LEAST
+from nanwise.nn.input_mixture import LEAST_VARIANCE
 from nanwise.nn.sparse import Pattern, sampled_squared_error, sparse_mm
 
 
@@ -61,7 +61,7 @@ class GaussianAutoRecNet(AutoRecNet):
 
     def chances(self, pattern: Pattern, inputs: Tensor) -> Tensor:
         """Probabilities (N, K) of the components given the observed cells."""
-        spread = (self.variances.abs() + self.gamma.abs()).clamp_min(LEAST)
+        spread = (self.variances.abs() + self.gamma.abs()).clamp_min(LEAST_VARIANCE)
         ones = inputs.new_ones(pattern.width, 1)
         distances = []
         for mean, width in zip(self.means.T, spread.T, strict=True):

@@ -14,7 +14,7 @@ from nanwise.nn.gaps import split
 from nanwise.nn.neumiss import check_size, check_width, put
 
 #: least variance of an observed cell: even a certain column has a density
-LEAST = 1e-8
+LEAST_VARIANCE = 1e-8
 
 
 class InputMixture(nn.Module):
@@ -97,7 +97,7 @@ class InputMixture(nn.Module):
         values, present : Tensor, shape (..., D)
             As :func:`nanwise.nn.gaps.split` gives them.
         """
-        spread = (self.spreads() + self.gamma.abs()).clamp_min(LEAST)
+        spread = (self.spreads() + self.gamma.abs()).clamp_min(LEAST_VARIANCE)
         offs = (torch.addcmul(values, present, mean, value=-1) for mean in self.means)
         distance = torch.stack(
             [off.square() @ one for off, one in zip(offs, 1 / spread, strict=True)], dim=-1

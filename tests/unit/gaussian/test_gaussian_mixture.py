@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.mixture import GaussianMixture
 
-from nanwise.gaussian.mixture import fit_mixture
+from nanwise.gaussian.mixture import fit_mixture, fit_standard
 
 
 def two_groups(n=1500, share=0.3, seed=0):
@@ -59,6 +60,26 @@ def test_a_weight_counts_a_row_several_times():
     repeated = fit_mixture(np.repeat(x, weight, 0), np.repeat(observed, weight, 0), 3).parameters
     for one, other in zip(weighted, repeated, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
+def test_a_column_seen_in_rows_without_weight_is_not_seen():
+    x, observed = two_groups(n=50)
+    observed[1:, 2] = False
+    observed[0, 2] = True
+    weight = np.r_[0.0, np.ones(49)]
+    weighted = fit_mixture(x, observed, 2, weight).parameters
+    left_out = fit_mixture(x[1:], observed[1:], 2).parameters
+    np.testing.assert_allclose(weighted.variances, left_out.variances)
+
+
+def test_sparse_rows_give_what_dense_ones_give():
+    x, observed = two_groups(n=80)
+    cells = observed.astype(float), np.where(observed, x, 0.0)
+    dense = fit_standard(*cells, 2)
+    thin = fit_standard(*map(sparse.csr_array, cells), 2)
+    for one, other in zip(dense.parameters, thin.parameters, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+    np.testing.assert_allclose(dense.history, thin.history)
 
 
 def test_constant_column_column_never_seen_and_empty_rows():

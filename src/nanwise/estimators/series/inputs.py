@@ -101,7 +101,7 @@ def _floats(x: Any, name: str) -> np.ndarray:
     if hasattr(x, "detach"):  # of tensors numpy takes neither gradients nor GPUs
         x = x.detach().cpu().numpy()
     if isinstance(x, np.ma.MaskedArray):
-        x = x.astype(np.result_type(x.dtype, np.float32)).filled(np.nan)
+        x = np.where(np.ma.getmaskarray(x), np.nan, x.data)
     try:
         x = gaps_to_nan(np.asarray(x))
         return x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)

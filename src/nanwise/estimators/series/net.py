@@ -94,7 +94,8 @@ class SeriesEstimator(NetEstimator):
                 "validation must be a tuple (X, y) or (X, y, statics), got "
                 f"{type(validation).__name__}"
             )
-        data = read_sequences(validation[0], *validation[2:], name="validation X")
+        statics = validation[2] if len(validation) == 3 else None
+        data = read_sequences(validation[0], statics, name="validation X")
         self._refuse_others(data)
         target = self._codes(validation[1])
         check_consistent_length(data, target)

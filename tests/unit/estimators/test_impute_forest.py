@@ -50,7 +50,7 @@ def test_trees_are_those_of_the_forests_of_scikit_learn(kind: Any, settings: dic
     np.testing.assert_array_equal(ask(grown.model, x), model.predict(x))
 
 
-@pytest.mark.parametrize("inputs", ["all", 0, -0.5])
+@pytest.mark.parametrize("inputs", ["all", 0, -0.5, 1.5, None])
 def test_a_share_of_inputs_that_cannot_be_is_refused(inputs: Any) -> None:
     with pytest.raises(ValueError, match="inputs must be 'sqrt', a share"):
         grow(np.zeros((5, 2)), np.zeros((5, 1)), 0, trees=1, inputs=inputs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,11 +100,11 @@ def grow(
     _check_inputs(inputs)
     x, y = np.asarray(x, dtype=np.float32), np.ascontiguousarray(y, dtype=np.float64)
     drawn = (len(x) if sample is None else min(sample, len(x))) if bootstrap else None
-    kind = partial(_tree, extra, min_samples_leaf=leaf, max_features=inputs)
+    make = partial(_tree, extra, min_samples_leaf=leaf, max_features=inputs)
     seeds = _seeds(seed, trees)
     shares = np.array_split(seeds, min(effective_n_jobs(n_jobs), trees))
     grown = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(_grow_some)(x, y, share, drawn, kind) for share in shares
+        delayed(_grow_some)(x, y, share, drawn, make) for share in shares
     )
     model = [tree for some in grown for tree in some]
     found = _out_of_bag(model, x, y.shape[1], seeds, drawn) if unseen and drawn else None
@@ -164,7 +165,9 @@ def _round_down(threshold: np.ndarray) -> np.ndarray:
 
 
 def _check_inputs(inputs: float | str) -> None:
-    if inputs != "sqrt" and (isinstance(inputs, str) or not inputs > 0):
+    share = isinstance(inputs, float) and 0 < inputs <= 1
+    number = isinstance(inputs, Integral) and inputs >= 1
+    if not (inputs == "sqrt" or share or number):
         raise ValueError(
             "inputs must be 'sqrt', a share above 0 and up to 1.0, or a number of columns from 1 "
             f"on, got {inputs!r}"

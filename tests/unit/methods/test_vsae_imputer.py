@@ -257,7 +257,8 @@ def test_the_published_settings():
     imputer = VSAEImputer.published(draws=5, latent=3)
     assert (imputer.bound, imputer.variance, imputer.activation) == (1, 1.0, "printed")
     assert (imputer.draws, imputer.latent, imputer.warm_up) == (5, 3, 100)
-    assert (imputer.fewest, imputer.reach, imputer.plan.epochs) == (0, None, 1000)
+    assert (imputer.fewest, imputer.reach, imputer.effective) == (0, None, 0)
+    assert imputer.plan.epochs == 1000
 
 
 @pytest.mark.parametrize(
@@ -271,6 +272,7 @@ def test_the_published_settings():
         ({"draws": 0}, "draws must be at least 1"),
         ({"fewest": -1}, "fewest must be at least 0"),
         ({"reach": 0.0}, "reach must be above 0"),
+        ({"effective": -1.0}, "effective must be at least 0"),
     ],
 )
 def test_settings_are_refused_with_a_reason(setting, words):

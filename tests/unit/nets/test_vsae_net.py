@@ -10,6 +10,7 @@ from torch import nn
 
 from nanwise.estimators.impute.features import Part
 from nanwise.nets.mixed.vsae import VSAENet
+from nanwise.nets.mixed.vsae_answers import flatten
 from nanwise.nets.mixed.vsae_proposal import ObservedNorm, RowNorm, Sizes, normal
 
 SMALL = Sizes(
@@ -350,6 +351,48 @@ def by_integration(net):
     joint = seen + pattern + prior + log_cell
     mean = (joint.softmax(0)[..., None] * net.decoders.mean(raws)).sum(0)
     return torch.logsumexp(joint, 0), torch.where(OBSERVED[:, [0, 1, 1, 1]], FEATURES, mean)
+
+
+def effective_number(log_weights):
+    shares = log_weights.softmax(0)
+    return 1 / shares.square().sum(0)
+
+
+def test_weights_are_flattened_as_little_as_needed():
+    generator = torch.Generator().manual_seed(0)
+    spread = torch.tensor([0.1, 2.0, 30.0, 1000.0], dtype=torch.float64)
+    log_weights = spread * torch.randn(200, 4, generator=generator, dtype=torch.float64)
+    flat = flatten(log_weights, 20)
+    few = effective_number(log_weights) < 20
+    assert few.tolist() == [False, True, True, True]
+    assert torch.equal(flat[:, ~few], log_weights[:, ~few])
+    near(effective_number(flat)[few], [20.0, 20.0, 20.0])
+    # a power of the weights: the order stays, ratios shrink alike
+    power = flat[0, few] / log_weights[0, few]
+    torch.testing.assert_close(flat[:, few], power * log_weights[:, few])
+
+
+def test_weights_stay_on_request_and_of_few_latents_half_is_enough():
+    log_weights = torch.tensor([[0.0, 0.0], [-50.0, -1.0], [-60.0, 0.0], [-70.0, -1.0]])
+    assert torch.equal(flatten(log_weights, 0), log_weights)
+    near(effective_number(flatten(log_weights.double(), 20))[:1], [2.0])
+
+
+def test_answers_go_by_flattened_weights_and_densities_by_true_ones():
+    net, flat = (make(variance=0.01, importance=400, effective=e).eval() for e in (0, 200))
+    there = torch.tensor([[True, False]])
+    far = torch.tensor([[4.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
+    with torch.inference_mode():
+        sharp, even = net.fill(far, there), flat.fill(far, there)
+        densities = [n.log_prob(far, there, 400, seeded()) for n in (net, flat)]
+        draws = flat.draw(far, there, 4000, seeded())
+    assert not torch.allclose(sharp, even, atol=1e-3)
+    assert torch.equal(*densities)
+    torch.testing.assert_close(draws.mean(0), even, rtol=0, atol=0.04)
+
+
+def seeded():
+    return torch.Generator().manual_seed(0)
 
 
 @pytest.mark.parametrize("condition", ["decoded", "observed"])

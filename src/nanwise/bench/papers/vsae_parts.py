@@ -47,6 +47,7 @@ VSAE: dict[str, Any] = {
     "straight": True,
     "fewest": 0,
     "reach": None,
+    "effective": 0,
 }
 #: what a modality has more of than an attribute of a table, a label among pictures included
 VSAE_MODAL: dict[str, Any] = {

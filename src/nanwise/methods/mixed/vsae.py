@@ -74,6 +74,10 @@ class VSAEImputer(GeneratingImputer):
         to the form of the proposal, for about twice the time.
     importance : int, default=1000
         Latents of a row of which, weighted by importance, a single answer or a draw is made.
+    effective : float, default=20
+        Least effective number of latents in an answer, (Σ w)² / Σ w². Where the weights w rest on
+        fewer, as of rows with pictures, they are flattened (raised to a power below 1) until they
+        do not. 0, as published: never.
     variance : {"shared", "own"} or float, default="shared"
         Variance of numbers given the latents: learnt for each attribute, or for each row and
         attribute, or fixed (on the scale of standardised columns). Of the published network
@@ -144,6 +148,7 @@ class VSAEImputer(GeneratingImputer):
         draws: int = 2,
         bound: int = 20,
         importance: int = 1000,
+        effective: float = 20,
         variance: str | float = "shared",
         numbers: str = "gaussian",
         fewest: float = 20,
@@ -170,6 +175,7 @@ class VSAEImputer(GeneratingImputer):
         self.warm_up = warm_up
         self.draws = draws
         self.importance = importance
+        self.effective = effective
         self.bound = bound
         self.variance = variance
         self.numbers = numbers
@@ -199,8 +205,9 @@ class VSAEImputer(GeneratingImputer):
             patience=None,
         )
         paper: dict[str, Any] = {"warm_up": 100, "draws": 100, "bound": 1, "variance": 1.0}
-        shape = {"activation": "printed", "straight": False, "fewest": 0, "reach": None}
-        return cls(**paper | shape | {"plan": plan} | changes)
+        shape = {"activation": "printed", "straight": False}
+        plain = {"fewest": 0, "reach": None, "effective": 0}
+        return cls(**paper | shape | plain | {"plan": plan} | changes)
 
     def log_prob(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> np.ndarray:
         """Log density of the observed cells of each row, and of which cells are observed.
@@ -242,6 +249,7 @@ class VSAEImputer(GeneratingImputer):
         for name in _WHOLE:
             whole(name, getattr(self, name))
         number("fewest", self.fewest, least=0.0)
+        number("effective", self.effective, least=0.0)
         number("reach", self.reach, above=0.0, optional=True)
         one_of("condition", self.condition, CONDITIONS)
         one_of("activation", self.activation, ACTIVATIONS)
@@ -284,6 +292,7 @@ class VSAEImputer(GeneratingImputer):
             warm_up=self.warm_up,
             draws=self.draws,
             importance=self.importance,
+            effective=self.effective,
             bound=self.bound,
             norm=self.norm,
             straight=self.straight,

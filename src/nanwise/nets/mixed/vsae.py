@@ -70,6 +70,8 @@ class VSAENet(nn.Module):
         Generated values of a gap in each step.
     importance : int
         Latents of a row from which an answer is made.
+    effective : float
+        Least effective number of these, see :func:`nanwise.nets.mixed.vsae_answers.flatten`.
     bound : int
         Latents of a row in the bound that is maximised; 1 is the evidence lower bound.
     norm : bool
@@ -95,6 +97,7 @@ class VSAENet(nn.Module):
         warm_up: float = 0.1,
         draws: int = 10,
         importance: int = 1000,
+        effective: float = 0.0,
         bound: int = 1,
         norm: bool = True,
         straight: bool = False,
@@ -121,6 +124,7 @@ class VSAENet(nn.Module):
         )
         self.second_pass, self.warm_up = second_pass, warm_up
         self.draws, self.importance, self.bound = draws, importance, bound
+        self.effective = effective
         self.generating = False
 
     # -- training --------------------------------------------------------------------------------

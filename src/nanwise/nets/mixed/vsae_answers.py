@@ -1,7 +1,8 @@
 """What a trained VSAE says about gaps, by importance sampling of latents.
 
 A latent z drawn from the proposal q(z | x_o, m) has the weight p(x_o | m, z) p(m | z) p(z) /
-q(z | x_o, m). Rows are taken in blocks, so that memory is bounded whatever their number is.
+q(z | x_o, m); for answers weights are flattened where few latents have them all. Rows are taken in
+blocks, so that memory is bounded whatever their number is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _CELLS = 2_000_000
 #: noise for expected values: fixed and shared by all rows, so that a row's answer is its own
 _FILL_SEED = 0
+#: halvings in the search for the power that flattens weights
+_STEPS = 50
 #: times that the collective encoder sees a row, each with other noise in the gaps
 _VIEWS = 10
 
@@ -32,7 +35,8 @@ def fill(net: VSAENet, features: Tensor, observed: Tensor) -> Tensor:
     for rows in _blocks(net, len(features), net.importance):
         generator = torch.Generator().manual_seed(_FILL_SEED)
         part = _Weighted(net, features[rows], observed[rows], net.importance, generator, one=True)
-        out[rows] = torch.einsum("kn,knf->nf", part.weights(), net.decoders.mean(part.raws))
+        shares = part.log_shares().softmax(0)
+        out[rows] = torch.einsum("kn,knf->nf", shares, net.decoders.mean(part.raws))
     return net.keep_observed(out, features, observed)
 
 
@@ -43,7 +47,7 @@ def draw(
     out = features.new_empty((n, *features.shape))
     for rows in _blocks(net, len(features), max(net.importance, n)):
         part = _Weighted(net, features[rows], observed[rows], net.importance, generator)
-        raws = resample(part.raws, part.log_weights, n, generator)
+        raws = resample(part.raws, part.log_shares(), n, generator)
         out[:, rows] = net.decoders.sample(raws, generator)
     return net.keep_observed(out, features, observed)
 
@@ -76,6 +80,33 @@ def resample(
     shares = log_weights.softmax(0).T
     chosen = torch.multinomial(shares, n, replacement=True, generator=generator).T.unsqueeze(-1)
     return [raw.gather(0, chosen.expand(-1, -1, raw.shape[-1])) for raw in raws]
+
+
+def flatten(log_weights: Tensor, effective: float) -> Tensor:
+    """Log weights (K, N) raised to the power at which enough latents share in an answer.
+
+    Weights of many observed numbers differ so much that a single latent may have nearly all of it;
+    an answer is then as uncertain as one draw. The effective number of latents is (Σ w)² / Σ w².
+    Where it is at least ``effective`` (or half of K, if that is less), nothing changes; elsewhere
+    the largest power between 0 and 1 at which it is reached is taken. A power of 0 is the average
+    over the proposal.
+    """
+    enough = min(effective, len(log_weights) / 2)
+    low = torch.zeros_like(log_weights[0])
+    high = torch.ones_like(low)
+    fine = _effective(log_weights) >= enough
+    if bool(fine.all()):
+        return log_weights
+    for _ in range(_STEPS):
+        power = (low + high) / 2
+        reached = _effective(power * log_weights) >= enough
+        low, high = torch.where(reached, power, low), torch.where(reached, high, power)
+    return torch.where(fine, log_weights, low * log_weights)
+
+
+def _effective(log_weights: Tensor) -> Tensor:
+    """Effective number (N,) of latents."""
+    return log_weights.softmax(0).square().sum(0).reciprocal()
 
 
 class _Weighted:
@@ -112,11 +143,12 @@ class _Weighted:
         log_odds, self.raws = net.decoders(z, observed)
         seen = net.decoders.log_prob(self.raws, features) * observed
         ratio = proposal.log_ratio(noise).flatten(0, 1)[:k]
+        self.effective = net.effective
         self.log_weights = seen.sum(-1) + log_pattern(log_odds, observed) + ratio
 
-    def weights(self) -> Tensor:
-        """Weights (k, N) that add up to 1."""
-        return self.log_weights.softmax(0)
+    def log_shares(self) -> Tensor:
+        """Log weights (k, N) for answers, up to a constant: flattened where few latents count."""
+        return flatten(self.log_weights, self.effective)
 
     def log_mean(self) -> Tensor:
         """Log of the mean weight, (N,)."""

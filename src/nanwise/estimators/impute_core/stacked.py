@@ -9,8 +9,10 @@ row say (:mod:`nanwise.estimators.impute_core.gap_shift`).
 
 A row may go through these models again, its other gaps now filled by their answers instead of
 expectations. Then the same is learnt once more from the filled rows, as MissForest does: its inputs
-are better, though not free of the attribute that they predict. The answer is the mean of both. How
-often to go through the first models is tried with a small one, on cells that are hidden from it.
+are better, though not free of the attribute that they predict: the more gaps, the more of the
+inputs were filled with its help, and the less the second models count, half where there are hardly
+any gaps. How often to go through the first ones is tried with a small model, on cells that are
+hidden from it.
 """
 
 from __future__ import annotations
@@ -76,6 +78,8 @@ class Learnt(NamedTuple):
         One per attribute, learnt from rows that the first ones filled.
     rounds : int
         How often a row goes through the first ones.
+    share : float
+        What the answers of the second ones count, from 0 to 1/2.
     """
 
     mean: np.ndarray
@@ -83,6 +87,7 @@ class Learnt(NamedTuple):
     first: list[Model]
     again: list[Model]
     rounds: int = 1
+    share: float = 0.5
 
 
 def learn(
@@ -90,14 +95,16 @@ def learn(
 ) -> Learnt:
     """Learn from features (N, F), of which the attributes ``observed`` (N, A) are there."""
     found = _learn_first(blocks, features, observed, settings, seed)
-    found = found._replace(rounds=_rounds(blocks, features, observed, settings, seed))
+    rounds = _rounds(blocks, features, observed, settings, seed)
+    found = found._replace(rounds=rounds, share=float(observed.mean()) / 2)
     return found._replace(again=_learn_again(blocks, found, features, observed, settings, seed))
 
 
 def fill(blocks: Blocks, learnt: Learnt, features: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Features without gaps; each row by itself."""
     first = _fills(blocks, learnt, features, observed, learnt.rounds)[-1]
-    return (first + _pass(blocks, learnt, learnt.again, first, observed)) / 2
+    again = _pass(blocks, learnt, learnt.again, first, observed)
+    return first + learnt.share * (again - first)
 
 
 def _fills(

@@ -39,7 +39,7 @@ class ChainedImputer(Imputer):
     that hide their large values, one gap says that the other value is large. A row is filled up to
     three times, each time from the answers before, as often as helps a small model with cells
     hidden from it. Then the columns are learnt once more from the filled rows, as missforest does,
-    and the answer is the mean of both.
+    and the answer is a mean of both.
 
     Parameters
     ----------
@@ -64,6 +64,8 @@ class ChainedImputer(Imputer):
         expectation and of the trees.
     rounds_ : int
         How often a row is filled before that, 1 to 3.
+    share_ : float
+        What columns learnt again count in the answer: half of the share of cells that are there.
 
     Notes
     -----
@@ -113,7 +115,8 @@ class ChainedImputer(Imputer):
         settings = Settings(self.trees, self.leaf, self.inputs, self.max_rows, self.n_jobs)
         found = learn(blocks, features, observed, settings, seed)
         self.blocks_: tuple[Any, ...] = tuple(blocks)
-        self.mean_, self.covariance_, self.rounds_ = found.mean, found.cov, found.rounds
+        self.mean_, self.covariance_ = found.mean, found.cov
+        self.rounds_, self.share_ = found.rounds, found.share
         self.first_: list[tuple[Any, ...]] = [tuple(model) for model in found.first]
         self.again_: list[tuple[Any, ...]] = [tuple(model) for model in found.again]
         names = [attribute.name for attribute in self.layout_.attributes]
@@ -122,6 +125,6 @@ class ChainedImputer(Imputer):
     def _fill(self, codes: np.ndarray) -> np.ndarray:
         features, observed = self.features_.encode(codes)
         first, again = ([Model(*one) for one in kept] for kept in (self.first_, self.again_))
-        learnt = Learnt(self.mean_, self.covariance_, first, again, self.rounds_)
+        learnt = Learnt(self.mean_, self.covariance_, first, again, self.rounds_, self.share_)
         filled = fill(Blocks(*self.blocks_), learnt, features, observed)
         return np.where(np.isnan(codes), self.features_.decode(filled), codes)

@@ -46,7 +46,8 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
     K : "mean" or float, default="mean"
         The number of entries a cell is brought to; "mean" is that of the training cells.
     penalty : float, default=100.0
-        λ beside the *sum* of squared errors. Takes the place of ``plan.weight_decay``.
+        λ beside the *sum* of squared errors. Takes the place of ``plan.weight_decay`` and, whatever
+        the optimizer, is part of the gradient.
     start : {"means", "normal"}, default="means"
         ``means``: training starts at the (damped) mean of each gene, with weights of a size at
         which sigmoids are not saturated. ``normal``: all weights and biases are drawn from N(0, 1),
@@ -67,7 +68,9 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
     n_features_in_ : int
     K_ : float
         The number of entries a cell is brought to.
-    net_, history_, n_iter_ : network, its training, and how many steps over all cells it took.
+    net_, history_, n_iter_
+        The network and its training; ``train_loss`` is the mean squared error of what was seen,
+        without the penalty.
 
     Notes
     -----
@@ -184,14 +187,18 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
         part, held = _put_aside(values, plan.validation or 0.0, seed)
         seen = np.count_nonzero(part, axis=1)
         self.K_ = float(seen[seen > 0].mean()) if self.K == "mean" else float(self.K)
-        net = self._started(part, plan, seed)
+        net = self._started(part, seed)
         net.weight = len(part) / int(seen.sum())
         source = self._source(part, part, plan)
         validation = None if held is None else self._source(part, held, plan)
-        decayed = clone(plan).set_params(weight_decay=self.penalty / int(seen.sum()))
+        penalised = clone(plan).set_params(
+            # of AdamW the decay is not part of what is minimised; without decay it is Adam
+            optimizer="adam" if plan.optimizer == "adamw" else plan.optimizer,
+            weight_decay=self.penalty / int(seen.sum()),
+        )
         try:
             self.history_ = train(
-                net, source, decayed, seed=seed, validation=validation, device=self.device
+                net, source, penalised, seed=seed, validation=validation, device=self.device
             )
         except Settled:
             self.history_ = [
@@ -203,9 +210,10 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
     def _network(self) -> Any:
         from nanwise.nets.autoimpute import AutoImputeNet
 
-        return AutoImputeNet(self.n_features_in_, self.hidden, self.tol)
+        net = AutoImputeNet(self.n_features_in_, self.hidden, self.tol)
+        return net.double() if self._plan().precision == "float64" else net
 
-    def _started(self, values: np.ndarray, plan: Plan, seed: int) -> Any:
+    def _started(self, values: np.ndarray, seed: int) -> Any:
         """The network with first weights."""
         import torch
 
@@ -216,7 +224,7 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
                 parameter.normal_(generator=draw)
             if self.start == "means":
                 self._start_at_means(net, values)
-        return net.double() if plan.precision == "float64" else net
+        return net
 
     def _start_at_means(self, net: Any, values: np.ndarray) -> None:
         import torch

@@ -169,6 +169,9 @@ def test_same_seed_same_answer_saved_and_pickled(tmp_path):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), wanted)
     save(model, tmp_path / "model")
     np.testing.assert_array_equal(load(tmp_path / "model").predict(X), wanted)
+    exact = tiny(plan=Plan(epochs=3, batch=None, precision="float64")).fit(X)
+    save(exact, tmp_path / "exact")
+    np.testing.assert_array_equal(load(tmp_path / "exact").predict(X), exact.predict(X))
     other = model.fit(cells(seed=5)).predict(X)
     assert not np.array_equal(other, wanted)
 

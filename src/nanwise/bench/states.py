@@ -10,6 +10,7 @@ from nanwise.bench.contents import Item, papers_of
 from nanwise.bench.measured import file_name, measured
 from nanwise.bench.papers.table import PublishedTable, tables
 from nanwise.bench.reproduce import computed
+from nanwise.errors import DataError
 
 REPRODUCED = "reproduced"
 LAPTOP = "laptop scale"
@@ -57,13 +58,28 @@ def overview(family: str, out: str | Path | None = None) -> list[Facts]:
 
 def figures_of(id: str, out: str | Path | None = None) -> tuple[Facts | None, str]:
     """Measured facts of a table and where they are: a report in ``out``, else the package's."""
-    local = None if out is None else Path(out) / file_name(id)
-    if local is not None and local.is_file():
-        facts = json.loads(local.read_text(encoding="utf-8"))
-        if facts["scale"] != "smoke":
+    if out is not None:
+        local = Path(out) / file_name(id)
+        facts = _report(local)
+        if facts is not None:
             return facts, str(local.with_suffix(".html"))
     facts = measured(id)
     return facts, "" if facts is None else f"{PAGE}#{id.replace('/', '-')}"
+
+
+def _report(path: Path) -> Facts | None:
+    """Facts of a report, if it is there and has a figure that may be compared."""
+    if not path.is_file():
+        return None
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        ours = [cell["ours"] for row in facts["rows"] for cell in row["cells"]]
+        scale = facts["scale"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is no report of nanwise reproduce ({error}); delete it, or give another --out"
+        ) from error
+    return facts if scale != "smoke" and any(ours) else None
 
 
 def _line(

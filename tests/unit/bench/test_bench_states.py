@@ -151,6 +151,19 @@ def test_measured_in_a_folder(known, tmp_path, scale, stand_in, state, judged):
         assert line["where"] == str(tmp_path / "test-table.html")
 
 
+def test_reports_that_say_nothing(known, tmp_path, monkeypatch):
+    table = make(rows=(Heading("Zero", method="zero"),))
+    known[table.id] = table
+    bundled = json.loads(json.dumps(reproduce(table.id, "laptop")))
+    monkeypatch.setattr(states, "measured", lambda id: bundled)
+    failed = {**bundled, "rows": [{"name": "Zero", "cells": [{"ours": None}, {"ours": None}]}]}
+    (tmp_path / "test-table.json").write_text(json.dumps(failed))
+    assert line_of(table, tmp_path)["where"] == "docs/published.md#test-table"
+    (tmp_path / "test-table.json").write_text('{"rows": ')
+    with pytest.raises(DataError, match=r"test-table\.json is no report"):
+        overview("test", tmp_path)
+
+
 def test_worse_is_not_good(known, tmp_path):
     table = make(metric=replace(METRICS["auroc"], higher_is_better=False))
     known[table.id] = table

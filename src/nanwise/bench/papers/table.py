@@ -81,7 +81,7 @@ class PublishedTable:
     panels : bool
         Whether a chart is drawn of each column, with the rows side by side.
     stand_in : str
-        What our figures are of where the data of the paper cannot be had. The published figures
+        Where the data of the paper cannot be had: what is simulated instead. The published figures
         are then of other data and are shown without a verdict.
     """
 

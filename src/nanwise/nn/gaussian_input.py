@@ -92,7 +92,7 @@ class GaussianInput(nn.Linear):
         return self
 
     def fit(self, x: Tensor | Observed, observed: Tensor | None = None) -> Self:
-        """Learn the mixture from training rows (N, D) by a short EM over their observed cells."""
+        """Learn the mixture from training rows (..., D) by a short EM over observed cells."""
         self.mixture.fit(x, observed)
         return self
 
@@ -189,7 +189,7 @@ class GaussianRBF(nn.Module):
         return self
 
     def fit(self, x: Tensor | Observed, observed: Tensor | None = None) -> Self:
-        """Learn the mixture from training rows (N, D) and begin anew from it."""
+        """Learn the mixture from training rows (..., D) and begin anew from it."""
         self.mixture.fit(x, observed)
         self.reset_parameters()
         return self

@@ -70,20 +70,25 @@ class InputMixture(nn.Module):
         """Take over a mixture: weights (K,), means and variances (K, D) as arrays."""
         weights, variances = np.asarray(weights, float), np.asarray(variances, float)
         if not (weights > 0).all() or not (variances >= 0).all():
-            raise ValueError("weights of a mixture must be above 0, variances not below 0")
+            raise ValueError(
+                "weights of a mixture must be above 0 and variances not below 0; the least are "
+                f"{weights.min(initial=np.inf)} and {variances.min(initial=np.inf)}"
+            )
         put("weights", self.logits, np.log(weights))
         put("means", self.means, means)
         put("variances", self.variances, variances)
         return self
 
     def fit(self, x: Tensor | Observed, observed: Tensor | None = None) -> Self:
-        """Take over a mixture learnt from training rows (N, D) by EM over their observed cells."""
+        """Take over a mixture learnt from training rows (..., D) by EM over observed cells."""
         from nanwise.gaussian.mixture import fit_mixture
 
+        components, n_features = self.means.shape
         values, present = split(x, observed)
-        check_width("x", values, self.means.shape[1])
-        rows = values.detach().cpu().double().numpy(), present.cpu().numpy() > 0
-        return self.set(*fit_mixture(*rows, components=len(self.logits)).parameters)
+        check_width("x", values, n_features)
+        rows = values.detach().reshape(-1, n_features).cpu().numpy()
+        there = present.reshape(-1, n_features).cpu().numpy() > 0
+        return self.set(*fit_mixture(rows, there, components).parameters)
 
     def spreads(self) -> Tensor:
         """Variances (K, D), not below 0."""

@@ -162,6 +162,8 @@ def test_fit_takes_the_mixture_of_incomplete_rows(kind):
     np.testing.assert_allclose(first, [0, 6], atol=0.4)
     assert layer.mixture.spreads().mean().item() == pytest.approx(1, abs=0.25)
     assert layer.mixture.logits.softmax(0).tolist() == pytest.approx([0.5, 0.5], abs=0.05)
+    series = kind(4, 8, components=2).double().fit(x.unflatten(0, (20, 20)))
+    assert torch.equal(series.mixture.means, layer.mixture.means)
 
 
 def test_rbf_centres_are_drawn_from_the_mixture():

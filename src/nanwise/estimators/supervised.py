@@ -25,8 +25,8 @@ class NanClassifier(NanNet, NetClassifier):
     dropout : float, default=0.2
         Share of hidden units dropped in training.
     dropout_kind : {"plain", "sn"}, default="plain"
-        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by the share that did
-        survive in each row (sparsity normalisation of the hidden layers).
+        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by 1 / (share of the units
+        that did survive in the row): sparsity normalisation of the hidden layers.
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.
     scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
@@ -130,8 +130,8 @@ class NanRegressor(NanNet, NetRegressor):
     dropout : float, default=0.2
         Share of hidden units dropped in training.
     dropout_kind : {"plain", "sn"}, default="plain"
-        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by the share that did
-        survive in each row (sparsity normalisation of the hidden layers).
+        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by 1 / (share of the units
+        that did survive in the row): sparsity normalisation of the hidden layers.
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.
     scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"

@@ -147,7 +147,8 @@ class MADENet(nn.Module):
         """Learn K from training rows (N, n_features).
 
         ``"input"``: the mean number of ones in a row. ``"causal"``: for every mask and every limit,
-        the mean of max(1, number of ones within the limit), which is what K is to be divided by.
+        the mean of max(1, number of ones within the limit). Without the 1, a unit that sees few
+        ones would have a K far below what it is divided by, and be silenced.
         """
         if self.normalize == "input":
             self.norm.fit_counts((x != 0).sum(-1))

@@ -41,8 +41,8 @@ class MLP(nn.Module):
     dropout : float, default=0.0
         Probability with which a hidden unit is dropped in training.
     dropout_kind : {"plain", "sn"}, default="plain"
-        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by the share that did
-        survive in this row, see :class:`nanwise.nn.SNDropout`.
+        ``"plain"`` scales what survives by 1 / (1 - dropout), ``"sn"`` by 1 / (share of the units
+        that did survive in this row), see :class:`nanwise.nn.SNDropout`.
     norm : nn.Module or None, default=None
         Put after the first affine layer, before its activation, if there is a hidden layer. Of
         several members each has its own copy.

@@ -340,7 +340,7 @@ def _put_aside(values: np.ndarray, share: float, seed: int) -> tuple[np.ndarray,
     seen = np.count_nonzero(values)
     if seen == 0:
         raise DataError("every entry of X is 0: there is nothing to learn from")
-    if round(seen * share) < 1 or seen < 3:
+    if not 0 < round(seen * share) < seen:
         return values, None
     part, rows, columns = hide_seen(values, share, seed)
     held = np.zeros_like(values)

@@ -153,6 +153,14 @@ def test_validation_entries_stop_training_and_batches_work():
     assert np.isfinite(batched.predict(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore::nanwise.errors.GapWarning")
+def test_too_few_entries_are_not_put_aside():
+    X = np.diag([1.0, 2.0, 3.0])
+    for share in (0.1, 0.9):
+        model = tiny(plan=Plan(epochs=2, batch=None, validation=share)).fit(X)
+        assert model.history_[0]["valid_loss"] is None
+
+
 def test_published_settings():
     model = AutoImpute.published(normalize=False, hidden=5, plan=Plan(epochs=3, batch=None))
     assert (model.penalty, model.start, model.tol, model.normalize) == (1.0, "normal", 1e-4, False)

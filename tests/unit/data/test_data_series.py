@@ -84,9 +84,18 @@ def test_variables_of_a_model_in_its_order(tmp_path):
     assert "1 lines of other variables were not used" in data.notes
 
 
+def test_steps_are_not_shifted_by_rounding():
+    times = [0.1, 0.2, 0.3, 0.6, 0.7]
+    frame = long(*(("a", time, "hr", 10 * time) for time in times))
+    found = read_series(frame, step=0.1, end=1.1).X[0, :, 0]
+    assert len(found) == 11
+    assert np.flatnonzero(~np.isnan(found)).tolist() == [1, 2, 3, 6, 7]
+
+
 @pytest.mark.parametrize(
     ("frame", "options", "words"),
     [
+        (long(("a", 1.7e9, "hr", 1.0)), {"step": 1}, "1,700,000,001 steps"),
         (long(("a", 0, "hr", "high")), {}, "row 0 .* has 'high'"),
         (long(("a", 0, "hr", np.inf)), {}, "must hold numbers"),
         (long(("a", "noon", "hr", 1.0)), {}, "has 'noon'"),
@@ -102,6 +111,12 @@ def test_variables_of_a_model_in_its_order(tmp_path):
 def test_tables_that_are_no_series_are_refused(frame, options, words):
     with pytest.raises(DataError, match=words):
         read_series(frame, **options)
+
+
+def test_numbers_as_ids_are_found_also_where_a_gap_made_them_floats():
+    data = read_series(long((1, 0, "hr", 1.0), (2, 0, "hr", 2.0)))
+    frame = pd.DataFrame({"id": [2.0, NAN, 1.0], "y": [5.0, 6.0, 7.0]})
+    assert with_outcomes(data, frame).y.tolist() == [7, 5]
 
 
 def test_outcomes_find_their_sequences(tmp_path):
@@ -211,7 +226,10 @@ def test_physionet_files_that_cannot_be_used_are_named(home, tmp_path):
     with pytest.raises(DataError, match="record 7 is in one of them only"):
         load_physionet2012("a")
     write_sets(tmp_path / "data", RECORDS | {7: HEAD.format(7) + "12,HR,5\n"})
-    with pytest.raises(DataError, match=r"7\.txt, line 5: expected hh:mm,parameter,number"):
+    with pytest.raises(DataError, match=r"7\.txt, line 5: expected hh:mm"):
+        load_physionet2012("a")
+    write_sets(tmp_path / "data", RECORDS | {7: HEAD.format(7) + "-1:00,HR,5\n"})
+    with pytest.raises(DataError, match="got '-1:00,HR,5'"):
         load_physionet2012("a")
     home = write_sets(tmp_path / "data")
     (home / "set-a.tar.gz").write_bytes((home / "set-a.tar.gz").read_bytes()[:100])

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("id", "time", "variable", "value")
+#: values of one sequence, gaps included
+MOST_CELLS = 100_000_000
 _HOUR = np.timedelta64(3600, "s")
 
 
@@ -122,14 +124,25 @@ def _series(
             times=times,
             notes=notes,
         )
-    number = np.floor(lines.time / step).astype(np.int64)
-    if end is not None:
-        length = int(np.ceil(end / step))
-        X = np.stack(_filled(lines, number, [length] * len(ids), names))
-        return SeriesData(X, ids, names, notes=notes)
+    # 0.3 / 0.1 is a little less than 3
+    number = np.floor(np.round(lines.time / step, 9)).astype(np.int64)
     last = np.zeros(len(ids), dtype=np.int64)
+    if end is not None:
+        last[:] = int(np.ceil(round(end / step, 9))) - 1
+        number = np.minimum(number, last[0])
     np.maximum.at(last, lines.record, number)
-    return SeriesData(_filled(lines, number, (last + 1).tolist(), names), ids, names, notes=notes)
+    _refuse_many(int(last.max()) + 1, step, len(names))
+    X: Any = _filled(lines, number, (last + 1).tolist(), names)
+    return SeriesData(X if end is None else np.stack(X), ids, names, notes=notes)
+
+
+def _refuse_many(length: int, step: float, width: int) -> None:
+    """DataError for a sequence that would not fit into memory: its times count from elsewhere."""
+    if length * width > MOST_CELLS:
+        raise DataError(
+            f"a step of {step:g} makes a sequence of {length:,} steps, because times count from 0; "
+            "subtract the time at which the sequences begin, or take a larger step"
+        )
 
 
 def _by_time(lines: _Lines, n: int) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -41,11 +41,11 @@ def with_outcomes(
                 f"{where} has no column {name!r}; there are: {', '.join(frame.columns)}"
             )
     frame = frame[frame[id].notna() & frame[column].notna()]
-    keys = frame[id].astype(str)
+    keys = frame[id].map(_key)
     if keys.duplicated().any():
         raise DataError(f"{where} has more than one line for {keys[keys.duplicated()].iloc[0]!r}")
     place = {key: number for number, key in enumerate(keys)}
-    found = np.array([place.get(str(one), -1) for one in data.ids])
+    found = np.array([place.get(_key(one), -1) for one in data.ids])
     rows = np.flatnonzero(found >= 0)
     if not len(rows):
         raise DataError(
@@ -59,6 +59,11 @@ def with_outcomes(
     }
     notes = [f"{count:,} {words}" for words, count in alone.items() if count]
     return replace(data.take(rows), y=y, notes=[*data.notes, *notes])
+
+
+def _key(id: Any) -> str:
+    """An id as text; whole numbers that a gap in their column made floats are whole numbers."""
+    return str(int(id)) if isinstance(id, float) and id.is_integer() else str(id)
 
 
 def _only(frame: Any, id: str, where: str) -> str:

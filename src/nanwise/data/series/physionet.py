@@ -174,7 +174,7 @@ class _Reader:
                 self._add(number, 60 * int(hours) + int(minutes), name, float(cell), known)
             except ValueError as error:
                 raise DataError(
-                    f"{where}, line {line}: expected hh:mm,parameter,number, got "
+                    f"{where}, line {line}: expected hh:mm (up to 48:00),parameter,number, got "
                     f"{','.join(fields)!r}"
                 ) from error
         self.statics.append([_static(name, known.get(name, np.nan)) for name in STATICS])
@@ -182,6 +182,8 @@ class _Reader:
     def _add(
         self, number: int, minute: int, name: str, value: float, known: dict[str, float]
     ) -> None:
+        if not 0 <= minute <= MINUTES:
+            raise ValueError("outside of the 48 hours")
         place = _PLACE.get(name)
         if place is not None:
             if value >= 0:

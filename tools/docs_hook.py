@@ -144,6 +144,12 @@ def usage(m: Method) -> str:
             "from nanwise import make_imputer\n\n"
             f'filled = make_imputer("{m.name}").fit_transform(X)   # NaN in X is a gap'
         )
+    if m.kind == "generator":
+        name = m.make.__name__
+        return (
+            f"from nanwise import {name}\n\n"
+            f"model = {name}().fit(X)\nnew = model.sample(10, random_state=0)"
+        )
     return (
         "from nanwise import TableModel\n\n"
         f'model = TableModel(method="{m.name}").fit(frame, y)   # frame: mixed columns, with gaps'

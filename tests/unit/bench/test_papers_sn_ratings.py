@@ -226,8 +226,8 @@ def test_rows_without_a_method_are_only_shown(table, monkeypatch):
 
 
 def test_without_a_published_interval_only_the_figure_counts():
-    assert reproducing._verdict({"mean": 0.88}, {"mean": 0.89, "ci": None}) == "below"
-    assert reproducing._verdict({"mean": 0.9}, {"mean": 0.89, "ci": None}) == "above"
+    assert reproducing._verdict({"mean": 0.88}, {"mean": 0.89, "ci": None}, "") == "below"
+    assert reproducing._verdict({"mean": 0.9}, {"mean": 0.89, "ci": None}, "") == "above"
 
 
 # -- the published tables --------------------------------------------------------------------------

@@ -102,7 +102,10 @@ def test_steps_are_not_shifted_by_rounding():
         (long(("a", -1.0, "hr", 1.0)), {"step": 1}, "row 0 has -1"),
         (LINES, {"step": 0}, "step must be a number above 0"),
         (LINES, {"end": 3}, "end= needs step="),
+        (LINES, {"step": "1"}, "step must be a number above 0, got '1'"),
         (LINES, {"variables": ["hr", "hr"]}, "must be different"),
+        (LINES, {"variables": "hr"}, r"list of names, as in \['hr'\]"),
+        (long(("a", "0", "hr", 1.0), ("a", "noon", "hr", 1.0)), {}, "row 1 .* has 'noon'"),
         (LINES, {"columns": ["id", "time"]}, "must name four columns"),
         (LINES.rename(columns={"value": "x"}), {}, "no column 'value'"),
         (long((None, 1, "hr", 1.0)), {}, "no line has an id"),
@@ -111,6 +114,35 @@ def test_steps_are_not_shifted_by_rounding():
 def test_tables_that_are_no_series_are_refused(frame, options, words):
     with pytest.raises(DataError, match=words):
         read_series(frame, **options)
+
+
+@pytest.mark.parametrize("kind", [str, object])
+def test_times_that_are_numbers_are_never_years(kind):
+    frame = long(("a", 2001, "hr", 2.0), ("a", 2000, "hr", 1.0)).astype({"time": kind})
+    data = read_series(frame)
+    assert data.times[0].tolist() == [2000, 2001]
+    np.testing.assert_array_equal(data.X[0], [[1.0], [2.0]])
+
+
+def test_dates_of_several_clocks_are_compared():
+    frame = long(
+        ("a", "2024-03-01T12:00:00+00:00", "hr", 2.0), ("a", "2024-03-01T12:00:00+02:00", "hr", 1.0)
+    )
+    data = read_series(frame)
+    assert data.times[0].tolist() == [0, 2]
+    np.testing.assert_array_equal(data.X[0], [[1.0], [2.0]])
+
+
+def test_an_id_is_one_sequence_whether_number_or_text():
+    data = read_series(long((1, 0, "hr", 1.0), ("b", 0, "hr", 5.0), ("1", 1, "hr", 2.0)))
+    assert data.ids.tolist() == [1, "b"]
+    np.testing.assert_array_equal(data.X[0], [[1.0], [2.0]])
+
+
+def test_names_of_variables_may_be_numbers():
+    data = read_series(long(("a", 0, 7, 1.0), ("a", 0, 8, 2.0)), variables=[8, 7])
+    assert data.variables == ["8", "7"]
+    np.testing.assert_array_equal(data.X[0], [[2.0, 1.0]])
 
 
 def test_numbers_as_ids_are_found_also_where_a_gap_made_them_floats():
@@ -137,6 +169,8 @@ def test_outcomes_find_their_sequences(tmp_path):
         ({"id": ["a", "a"], "y": [1, 2]}, {}, "more than one line for 'a'"),
         ({"id": ["q"], "y": [1]}, {}, "no id of the series"),
         ({"id": ["a"], "y": [1]}, {"column": "z"}, "no column 'z'"),
+        ({"id": ["a"], "y": [1]}, {"column": "id"}, "holds the ids"),
+        ({}, {}, "the table of outcomes has no columns"),
     ],
 )
 def test_outcomes_that_do_not_fit_are_refused(frame, options, words):

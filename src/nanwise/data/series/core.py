@@ -59,3 +59,8 @@ class SeriesData:
             statics=None if self.statics is None else self.statics[rows],
             times=None if self.times is None else [self.times[i] for i in rows],
         )
+
+
+def id_text(id: Any) -> str:
+    """An id as text; whole numbers that a gap in their column made floats are whole numbers."""
+    return str(int(id)) if isinstance(id, float) and id.is_integer() else str(id)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanwise.data.series.core import SeriesData
+from nanwise.data.series.core import SeriesData, id_text
 from nanwise.data.series.frames import frame_of
 from nanwise.errors import DataError, need
 
@@ -173,7 +174,7 @@ def _filled(
 
 def _check(step: float | None, end: float | None, columns: Sequence[str]) -> None:
     for name, number in (("step", step), ("end", end)):
-        if number is not None and not (np.isfinite(number) and number > 0):
+        if number is not None and not (isinstance(number, Real) and 0 < number < np.inf):
             raise DataError(f"{name} must be a number above 0, got {number!r}")
     if end is not None and step is None:
         raise DataError("end= needs step=: without steps of equal width there is no grid to end")
@@ -206,15 +207,21 @@ def _complete(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 
 def _numbered(column: Any) -> tuple[np.ndarray, np.ndarray]:
-    codes, names = need("pandas", "cli").factorize(column)
-    return np.asarray(names), codes
+    """Ids as they first occur, and the number of each line's id; 1 and "1" are the same."""
+    pandas = need("pandas", "cli")
+    codes, names = pandas.factorize(column)
+    same, _ = pandas.factorize(np.array([id_text(name) for name in names], dtype=object))
+    _, first = np.unique(same, return_index=True)
+    return np.asarray(names)[first], same[codes]
 
 
 def _chosen(
     column: Any, variables: Sequence[str] | None, notes: list[str]
 ) -> tuple[list[str], np.ndarray]:
+    if isinstance(variables, str):
+        raise DataError(f"variables must be a list of names, as in [{variables!r}]")
     texts = column.astype(str)
-    names = sorted(set(texts)) if variables is None else list(variables)
+    names = sorted(set(texts)) if variables is None else [str(name) for name in variables]
     if len(set(names)) < len(names) or not names:
         raise DataError(f"variables must be different names, at least one; got {names}")
     place = {name: number for number, name in enumerate(names)}
@@ -240,14 +247,20 @@ def _hours(column: Any, record: np.ndarray, n: int) -> np.ndarray:
     pandas = need("pandas", "cli")
     if pandas.api.types.is_numeric_dtype(column.dtype):
         return _numbers(column, "time")
-    dates = pandas.to_datetime(column, errors="coerce", format="ISO8601")
+    words = pandas.to_numeric(column.astype(object), errors="coerce").isna()
+    if not words.any():  # numbers kept as text or as objects
+        return _numbers(column, "time")
+    # one clock for all: differences do not depend on which
+    dates = pandas.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
     if dates.isna().any():
-        row = int(np.flatnonzero(dates.isna())[0])
+        # a word is more likely the slip than the numbers around it
+        strange = dates.isna() & words
+        row = int(np.flatnonzero(strange if strange.any() else dates.isna())[0])
         raise DataError(
             "column 'time' must hold numbers or dates such as 2024-05-31 14:00, but row "
             f"{column.index[row]} (counted from 0) has {column.iloc[row]!r}"
         )
-    moments = dates.to_numpy(dtype="datetime64[ns]")
+    moments = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[ns]")
     first = np.full(n, moments.max())
     np.minimum.at(first, record, moments)
     return (moments - first[record]) / _HOUR

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nanwise.data.series.core import SeriesData
+from nanwise.data.series.core import SeriesData, id_text
 from nanwise.data.series.frames import frame_of
 from nanwise.errors import DataError
 
@@ -33,6 +33,8 @@ def with_outcomes(
         ``notes`` says how many sequences or outcomes have no partner.
     """
     frame, where = frame_of(outcomes, "the table of outcomes")
+    if frame.columns.empty:
+        raise DataError(f"{where} has no columns; it needs the ids and the target")
     id = id or ("id" if "id" in frame.columns else str(frame.columns[0]))
     column = column or _only(frame, id, where)
     for name in (id, column):
@@ -40,12 +42,14 @@ def with_outcomes(
             raise DataError(
                 f"{where} has no column {name!r}; there are: {', '.join(frame.columns)}"
             )
+    if column == id:
+        raise DataError(f"the column {id!r} of {where} holds the ids and cannot be the target")
     frame = frame[frame[id].notna() & frame[column].notna()]
-    keys = frame[id].map(_key)
+    keys = frame[id].map(id_text)
     if keys.duplicated().any():
         raise DataError(f"{where} has more than one line for {keys[keys.duplicated()].iloc[0]!r}")
     place = {key: number for number, key in enumerate(keys)}
-    found = np.array([place.get(_key(one), -1) for one in data.ids])
+    found = np.array([place.get(id_text(one), -1) for one in data.ids])
     rows = np.flatnonzero(found >= 0)
     if not len(rows):
         raise DataError(
@@ -59,11 +63,6 @@ def with_outcomes(
     }
     notes = [f"{count:,} {words}" for words, count in alone.items() if count]
     return replace(data.take(rows), y=y, notes=[*data.notes, *notes])
-
-
-def _key(id: Any) -> str:
-    """An id as text; whole numbers that a gap in their column made floats are whole numbers."""
-    return str(int(id)) if isinstance(id, float) and id.is_integer() else str(id)
 
 
 def _only(frame: Any, id: str, where: str) -> str:

@@ -90,6 +90,11 @@ def is_anndata(X: Any) -> bool:
     return all(hasattr(X, name) for name in ("X", "obs_names", "var_names"))
 
 
+def has_names(X: Any) -> bool:
+    """Whether X names its cells and genes itself."""
+    return isinstance(X, Counts) or is_anndata(X) or _is_frame(X)
+
+
 def dense(matrix: Any, dtype: Any = np.float32) -> np.ndarray:
     """The matrix as an array; one that is an array of this type already is not copied."""
     if sparse.issparse(matrix):
@@ -117,12 +122,16 @@ def _numbers(matrix: Any) -> Any:
     if sparse.issparse(matrix):
         matrix = sparse.csr_array(matrix)
         matrix.sum_duplicates()
+    elif isinstance(matrix, np.ma.MaskedArray):  # what is hidden is not 0: refused as NaN is
+        matrix = matrix.astype(np.float64).filled(np.nan)
     else:
         matrix = np.asarray(matrix)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise DataError(
             f"counts must have two dimensions, cells x genes, both above 0; got {matrix.shape}"
         )
+    if matrix.dtype.kind == "c":
+        raise DataError(f"counts must be real numbers, got {matrix.dtype}")
     if matrix.dtype == np.float32:
         return matrix
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nanwise.errors import DataError
+
 
 def hide_seen(
     values: np.ndarray, share: float, seed: int
@@ -23,11 +25,22 @@ def hide_seen(
         A copy in which the hidden entries are 0.
     rows, columns : ndarray of int
         Where they are.
+
+    Raises
+    ------
+    DataError
+        If so few entries were seen that none or all of them would be hidden.
     """
     if not 0 < share < 1:
         raise ValueError(f"share must be above 0 and below 1, got {share!r}")
     seen = np.flatnonzero(values)
-    held = np.random.default_rng(seed).choice(seen, round(share * len(seen)), replace=False)
+    number = round(share * len(seen))
+    if not 0 < number < len(seen):
+        raise DataError(
+            f"a share of {share:g} of {len(seen)} entries that were seen is {number}: something "
+            "must be hidden and something left; take another share, or more cells"
+        )
+    held = np.random.default_rng(seed).choice(seen, number, replace=False)
     rows, columns = np.unravel_index(held, values.shape)
     part = np.array(values)
     part[rows, columns] = 0

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nanwise.data.cells.counts import Counts, as_counts, dense, like
+from nanwise.data.cells.counts import Counts, as_counts, dense, has_names, like
 from nanwise.errors import DataError, GapWarning
 
 #: genes are compared with those of a similar mean: bins end at these quantiles of the means
@@ -125,7 +125,8 @@ class CellPrep(TransformerMixin, BaseEstimator):
         values : array, DataFrame or AnnData of shape (n_cells, n_chosen)
             As from :meth:`transform`, with gaps filled or not.
         X : as in :meth:`transform`
-            The counts that ``values`` were made of: they tell the library sizes.
+            The counts that ``values`` were made of: they tell the library sizes. Cells in the same
+            order; where both have names, these are compared.
 
         Returns
         -------
@@ -135,6 +136,8 @@ class CellPrep(TransformerMixin, BaseEstimator):
         wanted = (counts.shape[0], len(self.places_))
         if filled.shape != wanted:
             raise DataError(f"values must have the shape {wanted} of X, got {filled.shape}")
+        if has_names(values) and has_names(X):
+            _refuse_other_cells(filled.cells, counts.cells)
         raw = np.exp2(dense(filled.matrix, np.float64)) - 1
         return like(values, raw / self._factor(self._library(counts))[:, None])
 
@@ -216,6 +219,15 @@ def _moments(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
     mean = np.asarray(matrix.sum(axis=0)).ravel() / n
     squares = np.asarray(matrix.multiply(matrix).sum(axis=0)).ravel()
     return mean, np.maximum(squares - n * mean**2, 0.0) / max(n - 1, 1)
+
+
+def _refuse_other_cells(cells: np.ndarray, expected: np.ndarray) -> None:
+    off = np.flatnonzero(cells != expected)
+    if len(off):
+        raise DataError(
+            f"cell {off[0]} of values is {cells[off[0]]!r}, that of X {expected[off[0]]!r}; bring "
+            "the cells into the same order"
+        )
 
 
 def _warn_empty(library: np.ndarray, cells: np.ndarray) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ GENES_IN = ("rows", "columns")
 MATRIX, BARCODES, GENES = "matrix.mtx", "barcodes.tsv", ("features.tsv", "genes.tsv")
 #: value of ``layer`` that asks for the raw part of an AnnData
 RAW = "raw"
+#: what reading a file raises that is cut short, damaged or of another encoding
+_DAMAGED = (OSError, EOFError, zlib.error, UnicodeDecodeError)
 
 
 def read_cells(
@@ -56,9 +60,11 @@ def read_cells(
     place = Path(path)
     if not place.exists():
         raise DataError(f"{place} is not there")
+    kind = place.name.lower().removesuffix(".gz")
+    if layer is not None and (place.is_dir() or not kind.endswith(".h5ad")):
+        raise DataError(f"{place} has no layers, only .h5ad files do; leave layer={layer!r} out")
     if place.is_dir():
         return _read_10x(place)
-    kind = place.name.lower().removesuffix(".gz")
     if kind.endswith(".h5ad"):
         return as_counts(_choose(open_anndata(place), layer, place))
     sep = next((s for ending, s in TEXTS.items() if kind.endswith(ending)), None)
@@ -95,11 +101,12 @@ def _choose(data: Any, layer: str | None, path: Path) -> Any:
 
 
 def _read_text(path: Path, sep: str, genes_in: str) -> Counts:
-    pd = need("pandas", "cli")
-    try:
-        frame = pd.read_csv(path, sep=sep, index_col=0)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
-        raise DataError(f"{path} is not a table of counts: {error}") from error
+    frame = _frame(path, sep)
+    if not frame.shape[1]:
+        raise DataError(f"{path} has one column only; its ending says that {sep!r} separates them")
+    if frame.index.hasnans:
+        row = int(frame.index.isna().argmax())
+        raise DataError(f"{path}: row {row} (counted from 0) has no name in the first column")
     _refuse_repeated(path, sep, frame.shape[1])
     try:
         return as_counts(frame.T if genes_in == "rows" else frame)
@@ -107,11 +114,21 @@ def _read_text(path: Path, sep: str, genes_in: str) -> Counts:
         raise DataError(f"{path}, genes in {genes_in}: {error}") from error
 
 
+def _frame(path: Path, sep: str) -> Any:
+    """The table with its names to the letter: 001 is no number and NA no gap."""
+    pd = need("pandas", "cli")
+    names = {"index_col": 0, "converters": {0: str}, "keep_default_na": False, "na_values": [""]}
+    try:
+        return pd.read_csv(path, sep=sep, **names)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, *_DAMAGED) as error:
+        raise DataError(f"{path} is not a table of counts: {error}") from error
+
+
 def _refuse_repeated(path: Path, sep: str, number: int) -> None:
     """Pandas renames a column that comes again; what the file says counts."""
     with _open(path) as file:
-        first = file.readline().decode("utf-8-sig").rstrip("\r\n")
-    names = [name.strip().strip('"') for name in first.split(sep)][-number:]
+        first = file.readline().decode("utf-8-sig")
+    names = next(csv.reader([first], delimiter=sep))[-number:]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(f"{path}: columns that are there more than once: {listed(twice)}")
@@ -150,13 +167,16 @@ def _matrix(path: Path) -> sparse.coo_array:
     try:
         with _open(path) as file:
             return sparse.coo_array(io.mmread(file))
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, *_DAMAGED) as error:
         raise DataError(f"{path} is not a Matrix Market file: {error}") from error
 
 
 def _lines(path: Path) -> list[list[str]]:
-    with _open(path) as file:
-        text = file.read().decode("utf-8")
+    try:
+        with _open(path) as file:
+            text = file.read().decode("utf-8")
+    except _DAMAGED as error:
+        raise DataError(f"{path} is not a list of names: {error}") from error
     return [line.split("\t") for line in text.splitlines() if line]
 
 

@@ -31,7 +31,7 @@ def write_cells(
     before: Counts | None = None,
     genes_in: str = "rows",
 ) -> Path:
-    """Write a filled matrix.
+    """Write a filled matrix; the file appears when it is whole, and an older one stays till then.
 
     Parameters
     ----------
@@ -44,26 +44,39 @@ def write_cells(
         For CSV: where the genes go.
     """
     target = check_target(path)
-    if target.suffix == ".h5ad":
-        _anndata(filled, before).write_h5ad(target)
-        return target
-    pd = need("pandas", "cli")
-    frame = pd.DataFrame(dense(filled.matrix), index=filled.cells, columns=filled.genes)
-    frame = frame.T if genes_in == "rows" else frame
-    frame.to_csv(target, sep=_separator(target))
+    part = target.with_name(f".part-{target.name}")  # the same ending: pandas zips by it
+    try:
+        if target.suffix == ".h5ad":
+            _anndata(filled, before).write_h5ad(part)
+        else:
+            frame = _frame(filled)
+            (frame.T if genes_in == "rows" else frame).to_csv(part, sep=_separator(target))
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
     return target
+
+
+def _frame(filled: Counts) -> Any:
+    pd = need("pandas", "cli")
+    return pd.DataFrame(_array(filled), index=filled.cells, columns=filled.genes)
 
 
 def _anndata(filled: Counts, before: Counts | None) -> Any:
     pd, anndata = need("pandas", "cli"), need("anndata", "cells")
     made = anndata.AnnData(
-        X=dense(filled.matrix),
+        X=_array(filled),
         obs=pd.DataFrame(index=list(filled.cells)),
         var=pd.DataFrame(index=list(filled.genes)),
     )
     if before is not None:
-        made.layers[BEFORE] = dense(before.matrix)
+        made.layers[BEFORE] = _array(before)
     return made
+
+
+def _array(counts: Counts) -> Any:
+    """In the precision that it has: what was seen is written as it came."""
+    return dense(counts.matrix, counts.matrix.dtype)
 
 
 def _separator(path: Path) -> str | None:

@@ -174,7 +174,7 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
         one_of("start", self.start, STARTS)
         if not isinstance(self.normalize, bool | np.bool_):
             raise TypeError(f"normalize must be True or False, got {self.normalize!r}")
-        if self.K != "mean" and not (isinstance(self.K, Real) and self.K > 0):
+        if self.K != "mean" and not (isinstance(self.K, Real) and 0 < self.K < np.inf):
             raise ValueError(f'K must be "mean" or a number above 0, got {self.K!r}')
         if self.tol is not None and self._plan().batch is not None:
             raise ValueError("tol compares steps over all cells; use it with Plan(batch=None)")

@@ -62,6 +62,14 @@ def test_a_count_that_is_none_is_named(counts, value, form):
         as_counts(form(counts))
 
 
+def test_masked_and_complex_counts_are_refused(counts):
+    with pytest.raises(DataError, match="is nan"):
+        as_counts(np.ma.masked_array(counts, counts == counts.max()))
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(DataError, match="real numbers, got complex128"):
+            as_counts(form(counts + 0j))
+
+
 def test_names_that_come_twice_are_refused(counts):
     cells, genes = names(counts.shape)
     with pytest.raises(DataError, match="1 gene names occur more than once: 'g0'"):
@@ -121,6 +129,14 @@ def test_values_go_back_to_counts_of_other_cells_too(counts):
     np.testing.assert_allclose(back, new[:, prep.places_], rtol=1e-4, atol=1e-4)
     with pytest.raises(DataError, match="shape"):
         prep.inverse_transform(prep.transform(new), counts)
+
+
+def test_values_of_cells_in_another_order_do_not_go_back(counts):
+    frame = pd.DataFrame(counts).rename("cell{}".format)
+    prep = CellPrep(genes=5).fit(frame)
+    values = prep.transform(frame)
+    with pytest.raises(DataError, match="cell 0 of values is"):
+        prep.inverse_transform(values[::-1], frame)
 
 
 def test_preparation_names_an_empty_cell_and_refuses_other_genes(counts):
@@ -196,6 +212,9 @@ def test_text_of_r_without_a_name_for_the_names(tmp_path):
         ("n,c1,c2\na,1,x\n", "must be numbers"),
         ("n,c1,c2\na,1,-2\n", "gene 'a' in cell 'c2' is -2"),
         ("n,c1,c2\na,1,\n", "gene 'a' in cell 'c2' is nan"),
+        ("n;c1;c2\na;1;2\n", "one column only; its ending says that ',' separates"),
+        ("n,c1,c2\na,1,NA\n", "must be numbers"),
+        ("n,c1,c2\na,1,2\n,3,4\n", r"row 1 \(counted from 0\) has no name"),
         ("", "not a table of counts"),
     ],
 )
@@ -203,6 +222,52 @@ def test_text_that_is_wrong(tmp_path, text, said):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(DataError, match=said):
         read_cells(tmp_path / "a.csv")
+
+
+def test_names_in_text_are_taken_to_the_letter(tmp_path):
+    (tmp_path / "a.csv").write_text('n,"x,1","y,1"\n001,1,2\nNA,3,4\nnan,5,6\n')
+    found = read_cells(tmp_path / "a.csv")
+    assert list(found.genes) == ["001", "NA", "nan"]
+    assert list(found.cells) == ["x,1", "y,1"]
+    np.testing.assert_array_equal(found.matrix, [[1, 3, 5], [2, 4, 6]])
+
+
+def test_files_cut_short_are_named(tmp_path, counts):
+    (tmp_path / "a.csv").write_text(pd.DataFrame(counts.T).to_csv())
+    whole = gzip.compress((tmp_path / "a.csv").read_bytes())
+    for number, content in enumerate((whole[: len(whole) // 2], whole[:60] + b"?" + whole[61:])):
+        (tmp_path / f"{number}.csv.gz").write_bytes(content)
+        with pytest.raises(DataError, match=f"{number}.csv.gz is not a table of counts"):
+            read_cells(tmp_path / f"{number}.csv.gz")
+    head = "%%MatrixMarket matrix coordinate integer general"
+    (tmp_path / "matrix.mtx").write_text(f"{head}\n1 1 1\n1 1 5\n")
+    (tmp_path / "barcodes.tsv.gz").write_bytes(gzip.compress(b"AAAC\n")[:-4])
+    with pytest.raises(DataError, match=r"barcodes.tsv.gz is not a list of names"):
+        read_cells(tmp_path)
+
+
+def test_a_file_without_layers_has_none_to_choose(tmp_path):
+    (tmp_path / "a.csv").write_text("n,c1\na,1\n")
+    for path in (tmp_path, tmp_path / "a.csv"):
+        with pytest.raises(DataError, match="has no layers"):
+            read_cells(path, layer="raw")
+
+
+def test_what_is_written_is_exact_and_whole(tmp_path, monkeypatch):
+    target = tmp_path / "a.csv"
+    write_cells(as_counts(np.array([[2.0**24 + 1, 0.1], [1.0, 1e-9]])), target)
+    np.testing.assert_array_equal(read_cells(target).matrix, [[2.0**24 + 1, 0.1], [1.0, 1e-9]])
+    before = target.read_bytes()
+    monkeypatch.setattr(pd.DataFrame, "to_csv", _half_written)
+    with pytest.raises(OSError, match="disk full"):
+        write_cells(as_counts(np.ones((2, 2))), target)
+    assert target.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def _half_written(frame, path, **options):
+    path.write_text("half")
+    raise OSError("disk full")
 
 
 def test_wrong_files(tmp_path, monkeypatch):
@@ -231,6 +296,9 @@ def test_hiding_takes_its_share_of_what_was_seen(counts, order):
     np.testing.assert_array_equal(part, counts)
     with pytest.raises(ValueError, match="share"):
         hide_seen(counts, 1.0, seed=1)
+    for share in (0.1, 0.9):
+        with pytest.raises(DataError, match="something must be hidden and something left"):
+            hide_seen(np.eye(4), share, seed=1)
 
 
 def test_named_sets(tmp_path, monkeypatch, counts):

@@ -190,6 +190,7 @@ def test_same_seed_same_answer_saved_and_pickled(tmp_path):
         ({"hidden": 0}, ValueError),
         ({"penalty": -1.0}, ValueError),
         ({"K": 0}, ValueError),
+        ({"K": np.inf}, ValueError),
         ({"start": "zeros"}, ValueError),
         ({"normalize": "yes"}, TypeError),
         ({"tol": -1.0}, ValueError),

@@ -115,7 +115,7 @@ def test_rows_to_validate_on_are_those_given_or_a_share():
     ("value", "said"),
     [
         (np.nan, r"row 2, column 1 is missing; fill the gaps first"),
-        (0.5, r"got .*0\.5.* in row 2, column 1; make rows binary"),
+        (0.5, r"got 0\.5 in row 2, column 1; make rows binary"),
         (np.inf, r"0 and 1 only, got .*inf"),
         (-1, r"0 and 1 only"),
     ],
@@ -129,6 +129,11 @@ def test_values_other_than_0_and_1_are_named(value, said):
         small(plan=Plan(epochs=1)).fit(X).log_prob(bad)
     with pytest.raises(DataError, match="column 'b'"):
         small().fit(pd.DataFrame(bad, columns=list("abcd")))
+
+
+def test_none_is_a_gap():
+    with pytest.raises(DataError, match="row 0, column 1 is missing"):
+        small().fit([[0, None], [1, 0]])
 
 
 def test_other_bad_input():
@@ -165,6 +170,11 @@ def test_the_published_normalisation_answers_but_is_not_sampled_from():
     assert np.isfinite(model.log_prob(ALL)).all()
     with pytest.raises(ValueError, match='fit with normalize="causal" or None'):
         model.sample(3)
+    # what counts is how it was fitted
+    with pytest.raises(ValueError, match='fit with normalize="causal" or None'):
+        model.set_params(normalize=None).sample(3)
+    model = small(plan=Plan(epochs=1)).fit(X).set_params(n_masks=9, normalize="input")
+    assert model.sample(3).shape == (3, 4)
 
 
 def test_extreme_tables():

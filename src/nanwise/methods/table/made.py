@@ -266,13 +266,13 @@ class MADE(Planned, DensityMixin, BaseEstimator):
 
         check_is_fitted(self)
         whole("n", n)
-        if self.normalize == "input":
+        if self.net_.normalize == "input":
             raise ValueError(
                 'with normalize="input" a value depends on those that come after it, so that none '
                 'can be drawn first; fit with normalize="causal" or None to draw rows'
             )
         rng = check_random_state(random_state)
-        net, whose = self._answering(), rng.randint(self.n_masks, size=n)
+        net, whose = self._answering(), rng.randint(self.net_.n_masks, size=n)
         noise = torch.as_tensor(rng.random_sample((n, self.n_features_in_)))
         drawn = np.empty(noise.shape, dtype=np.uint8)
         for which in np.unique(whose).tolist():
@@ -308,9 +308,9 @@ class MADE(Planned, DensityMixin, BaseEstimator):
 
 
 def _strange(value: Any, where: str) -> str:
-    if value != value:
+    if value is None or value != value:
         return (
             f"MADE cannot leave values out, and {where} is missing; fill the gaps first, for "
             "example with nanwise.make_imputer, or leave such rows out"
         )
-    return f"MADE takes 0 and 1 only, got {value!r} in {where}; make rows binary first, as X > 0.5"
+    return f"MADE takes 0 and 1 only, got {value} in {where}; make rows binary first, as X > 0.5"

@@ -73,13 +73,13 @@ def _report(path: Path) -> Facts | None:
         return None
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        ours = [cell["ours"] for row in facts["rows"] for cell in row["cells"]]
+        verdicts = [cell["verdict"] for *_, cell in _measured_cells(facts)]
         scale = facts["scale"]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{path} is no report of nanwise reproduce ({error}); delete it, or give another --out"
         ) from error
-    return facts if scale != "smoke" and any(ours) else None
+    return facts if scale != "smoke" and verdicts else None
 
 
 def _line(
@@ -108,20 +108,26 @@ def _of_data(table: PublishedTable, state: str) -> str:
 def _counts(table: PublishedTable, facts: Facts) -> Facts:
     """Cells that are measured, that can be judged, and that are within or better."""
     names = {(row.name, column.name) for row, column in computed(table)}
-    cells = [
-        cell
-        for row in facts["rows"]
-        for column, cell in zip(facts["columns"], row["cells"], strict=True)
-        if (row["name"], column) in names and cell["ours"] is not None
-    ]
     better = "above" if table.metric.higher_is_better else "below"
-    verdicts = [cell["verdict"] for cell in cells]
+    verdicts = [
+        cell["verdict"] for row, column, cell in _measured_cells(facts) if (row, column) in names
+    ]
     judged = [verdict for verdict in verdicts if verdict in ("within", "above", "below")]
     return {
-        "measured": len(cells),
+        "measured": len(verdicts),
         "judged": len(judged),
         "good": sum(verdict in ("within", better) for verdict in judged),
     }
+
+
+def _measured_cells(facts: Facts) -> list[tuple[str, str, Facts]]:
+    """Row, column and cell of every figure of ours."""
+    return [
+        (row["name"], column, cell)
+        for row in facts["rows"]
+        for column, cell in zip(facts["columns"], row["cells"], strict=True)
+        if cell["ours"] is not None
+    ]
 
 
 def _why_not(table: PublishedTable) -> tuple[str, str]:

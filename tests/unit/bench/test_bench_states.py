@@ -159,9 +159,14 @@ def test_reports_that_say_nothing(known, tmp_path, monkeypatch):
     failed = {**bundled, "rows": [{"name": "Zero", "cells": [{"ours": None}, {"ours": None}]}]}
     (tmp_path / "test-table.json").write_text(json.dumps(failed))
     assert line_of(table, tmp_path)["where"] == "docs/published.md#test-table"
-    (tmp_path / "test-table.json").write_text('{"rows": ')
-    with pytest.raises(DataError, match=r"test-table\.json is no report"):
-        overview("test", tmp_path)
+    # cut off; no object; without columns; a row that is too short; a figure without a verdict
+    short = {**bundled, "rows": [{"name": "Zero", "cells": [{"ours": None}]}]}
+    bare = {**bundled, "rows": [{"name": "Zero", "cells": [{"ours": {"mean": 1.0}}] * 2}]}
+    headless = {name: value for name, value in bundled.items() if name != "columns"}
+    for torn in ('{"rows": ', "[]", *map(json.dumps, (headless, short, bare))):
+        (tmp_path / "test-table.json").write_text(torn)
+        with pytest.raises(DataError, match=r"test-table\.json is no report"):
+            overview("test", tmp_path)
 
 
 def test_worse_is_not_good(known, tmp_path):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ BLOCK = 8192
 #: people by whom the constants of panels and outcomes are found; the same for every cohort
 _REFERENCE = 40_000
 _REFERENCE_SEED = 20_200_424
+#: who has a panel is long certain there, and float32 can still tell the log-odds apart
+_MOST_INFORMATIVE = 1e3
 
 _COLUMNS = tuple(one for panel in PANELS for one in panel.examinations)
 _PANEL_OF = np.repeat(np.arange(len(PANELS)), [len(panel.examinations) for panel in PANELS])
@@ -97,7 +100,7 @@ def screening_cohort(
         ``cohort_tables.OUTCOMES``.
     informative : float, default=1.0
         Factor of what age, sex and health have to do with who has which panel. With 0, gaps are
-        completely at random.
+        completely at random; at most 1000.
     lost : float, default=0.02
         Share of the results that are lost by accident, cell by cell.
     random_state : int, Generator, RandomState or None, default=0
@@ -269,9 +272,11 @@ def _prevalence(given: Mapping[str, float] | None) -> tuple[float, ...]:
 
 
 def _check(n: int, informative: float, lost: float) -> None:
-    if n < 1 or int(n) != n:
-        raise ValueError(f"n must be a whole number of at least 1, got {n}")
-    if not 0 <= informative < math.inf:
-        raise ValueError(f"informative must be a number from 0 up, got {informative}")
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
+    if not 0 <= informative <= _MOST_INFORMATIVE:
+        raise ValueError(
+            f"informative must be a number from 0 to {_MOST_INFORMATIVE:g}, got {informative}"
+        )
     if not 0 <= lost < 1:
         raise ValueError(f"lost must lie in [0, 1), got {lost}")

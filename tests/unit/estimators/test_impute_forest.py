@@ -50,6 +50,12 @@ def test_trees_are_those_of_the_forests_of_scikit_learn(kind: Any, settings: dic
     np.testing.assert_array_equal(ask(grown.model, x), model.predict(x))
 
 
+def test_no_rows_get_no_answers() -> None:
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    model = grow(x, x[:, :2], 0, trees=2).model
+    assert ask(model, x[:0]).shape == predict(keep(model), x[:0]).shape == (0, 2)
+
+
 @pytest.mark.parametrize("inputs", ["all", 0, -0.5, 1.5, None])
 def test_a_share_of_inputs_that_cannot_be_is_refused(inputs: Any) -> None:
     with pytest.raises(ValueError, match="inputs must be 'sqrt', a share"):

@@ -114,7 +114,7 @@ def grow(
 def ask(model: Sequence[Any], x: np.ndarray) -> np.ndarray:
     """(N, K) mean over trees of scikit-learn, added up one after the other as its forests do."""
     x = np.asarray(x, dtype=np.float32)
-    total = sum(tree.predict(x).reshape(len(x), -1) for tree in model)
+    total = sum(tree.predict(x).reshape(len(x), tree.n_outputs) for tree in model)
     return total / len(model)
 
 

@@ -228,6 +228,14 @@ def test_physionet_in_ten_minute_steps(home):
     assert load_physionet2012("a", steps=48).X[1, 0, heart] == 72
 
 
+def test_physionet_lines_need_not_be_sorted(tmp_path, home):
+    first, last = "00:10,HR,71\n", "00:19,HR,72\n"
+    swapped = RECORDS[7].replace(last, "").replace(first, last + first)
+    write_sets(tmp_path / "data", {**RECORDS, 7: swapped})
+    data = load_physionet2012("a")
+    assert data.X[1, 1, data.variables.index("HR")] == 72
+
+
 def test_physionet_is_parsed_once_and_anew_when_files_change(home, tmp_path, monkeypatch):
     first = load_physionet2012("a")
     kept = list((tmp_path / "cache/nanwise/physionet2012").iterdir())

@@ -1,6 +1,7 @@
 """Classifier and regressor of series: input, settings, statics, validation, saving."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.model_selection import cross_val_score
@@ -52,6 +53,10 @@ def test_none_is_a_gap_and_whole_numbers_are_numbers():
         ([np.zeros((2, 3)), np.zeros((2, 4))], r"X\[1\] has the shape \(2, 4\)"),
         ([np.zeros(3)], r"X\[0\] has the shape \(3,\)"),
         ([], "empty list"),
+        (
+            [pd.DataFrame({"a": [1.0], "b": [2.0]}), pd.DataFrame({"b": [2.0], "a": [1.0]})],
+            r"X\[1\] has the columns \['b', 'a'\]",
+        ),
         (np.zeros((3, 0, 2)), "none of these 0"),
         (np.zeros((3, 2)), r"got the shape \(3, 2\)"),
         (np.array([[["a", "b"]]]), "must hold numbers"),
@@ -210,6 +215,8 @@ def test_several_outputs_and_validation_of_a_regressor():
     target[0, 1] = np.nan
     plan = Plan(epochs=2, batch=16)
     model = NanSeriesRegressor("zero", 4, plan=plan, random_state=0)
+    with pytest.raises(ValueError, match="has 1 outputs per sequence"):
+        model.fit(x, target, validation=(x[:10], target[:10, 0]))
     model.fit(x, target, validation=(x[:10], target[:10]))
     assert model.predict(x).shape == (40, 2)
     assert all(step["valid_loss"] > 0 for step in model.history_)

@@ -92,8 +92,9 @@ def _in_steps(found: dict[str, np.ndarray], steps: int) -> SeriesData:
     n = len(found["ids"])
     X = np.full((n, steps, len(VARIABLES)), np.nan, dtype=np.float32)
     step = np.minimum(found["minute"].astype(np.int64) * steps // MINUTES, steps - 1)
-    # the events of a record are in the order of time, and of equal places the last one stays
-    X[found["record"], step, found["variable"]] = found["value"]
+    # of equal places the last one stays: the latest, of one minute the later line
+    order = np.lexsort((found["minute"], found["record"]))
+    X[found["record"][order], step[order], found["variable"][order]] = found["value"][order]
     return SeriesData(
         X,
         found["ids"],

@@ -63,8 +63,11 @@ def read_sequences(X: Any, statics: Any = None, name: str = "X") -> Sequences:
     """
     if isinstance(X, Sequences):
         return X
-    parts = None if _is_array(X) else [_floats(part, f"{name}[{i}]") for i, part in enumerate(X)]
-    found = _of_array(_floats(X, name), name) if parts is None else _of_list(parts, name)
+    if _is_array(X):
+        found = _of_array(_floats(X, name), name)
+    else:
+        _refuse_other_columns(X, name)
+        found = _of_list([_floats(part, f"{name}[{i}]") for i, part in enumerate(X)], name)
     _refuse_infinite(found, name)
     if statics is None:
         return found
@@ -94,6 +97,17 @@ def _is_array(X: Any) -> bool:
             f"series are an array (N, T, D) or a list of arrays (T_i, D), got {type(X).__name__}"
         )
     return not (isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 1)
+
+
+def _refuse_other_columns(parts: Any, name: str) -> None:
+    """DataError for data frames whose columns differ: numbers go by their place."""
+    frames = [(i, list(part.columns)) for i, part in enumerate(parts) if hasattr(part, "columns")]
+    for i, columns in frames[1:]:
+        if columns != frames[0][1]:
+            raise DataError(
+                f"{name}[{i}] has the columns {columns}, {name}[{frames[0][0]}] {frames[0][1]}; "
+                "bring the variables of all sequences into the same order"
+            )
 
 
 def _floats(x: Any, name: str) -> np.ndarray:

@@ -72,7 +72,7 @@ class SeriesEstimator(NetEstimator):
         if validation is None:
             self._train(data, target, weight, seed)
             return self
-        held, held_target = self._read_validation(validation)
+        held, held_target = self._read_validation(validation, target.shape[1:])
         source = self._learn(data, target, weight)
         self._run(source, self._held(held, held_target), seed)
         return self
@@ -88,7 +88,10 @@ class SeriesEstimator(NetEstimator):
     def _default_plan(self) -> Plan:
         return Plan(epochs=30, batch=64, optimizer="adam", weight_decay=0.0, clip=1.0)
 
-    def _read_validation(self, validation: Any) -> tuple[Sequences, np.ndarray]:
+    def _read_validation(
+        self, validation: Any, outputs: tuple[int, ...]
+    ) -> tuple[Sequences, np.ndarray]:
+        """Validation sequences and their targets; ``outputs`` is the shape of one target."""
         if not isinstance(validation, tuple) or len(validation) not in (2, 3):
             raise TypeError(
                 "validation must be a tuple (X, y) or (X, y, statics), got "
@@ -99,6 +102,11 @@ class SeriesEstimator(NetEstimator):
         self._refuse_others(data)
         target = self._codes(validation[1])
         check_consistent_length(data, target)
+        if target.shape[1:] != outputs:
+            raise ValueError(
+                f"the validation target has {target.shape[1]} outputs per sequence, that of the "
+                f"training sequences {outputs[0]}"
+            )
         return data, target
 
     def _codes(self, y: Any) -> np.ndarray:

@@ -207,9 +207,12 @@ class GaussianRBF(nn.Module):
 
     def _at_values(self, values: Tensor, present: Tensor) -> Tensor:
         """Logarithm (..., out) of the part of the density that observed cells have, without 2π."""
+        # seen from the middle of the centres: squares of columns far from 0 would cancel badly
+        middle = self.centres.detach().mean(0)
+        values, centres = torch.addcmul(values, present, middle, value=-1), self.centres - middle
         narrow = (-self.log_widths).exp()
-        scaled = self.centres * narrow
-        constant = self.centres * scaled + self.log_widths
+        scaled = centres * narrow
+        constant = centres * scaled + self.log_widths
         distance = F.linear(values.square(), narrow) - 2 * F.linear(values, scaled)
         return -0.5 * (distance + F.linear(present, constant))
 
@@ -237,7 +240,10 @@ def expected_relu(mean: Tensor, variance: Tensor) -> Tensor:
     sd = torch.where(certain, 1.0, variance).sqrt()
     u = mean / sd
     bell = torch.exp(-0.5 * (u.square() + _LOG_TWO_PI))
-    return torch.where(certain, mean.relu(), mean * torch.special.ndtr(u) + sd * bell)
+    # not ndtr, which is 1 + erf: far below 0 nothing is left of that but rounding, of either sign
+    above = 0.5 * torch.erfc(u * -math.sqrt(0.5))
+    # denormal numbers may still end a little below 0
+    return torch.where(certain, mean.relu(), (mean * above + sd * bell).clamp_min(0))
 
 
 def _linear_each(x: Tensor, weights: Tensor) -> Tensor:

@@ -86,8 +86,8 @@ class InputMixture(nn.Module):
         components, n_features = self.means.shape
         values, present = split(x, observed)
         check_width("x", values, n_features)
-        rows = values.detach().reshape(-1, n_features).cpu().numpy()
-        there = present.reshape(-1, n_features).cpu().numpy() > 0
+        rows = values.detach().reshape(-1, n_features).double().cpu().numpy()
+        there = (present > 0).reshape(-1, n_features).cpu().numpy()
         return self.set(*fit_mixture(rows, there, components).parameters)
 
     def spreads(self) -> Tensor:

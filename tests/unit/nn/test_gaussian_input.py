@@ -116,6 +116,29 @@ def test_expected_relu_at_and_near_zero_variance():
             assert grad.isfinite().all()
 
 
+@pytest.mark.parametrize("size", [0.01, 1.0, 1000.0])
+def test_expected_relu_far_below_zero(size):
+    mean = -size * torch.linspace(0, 40, 4001)
+    out = expected_relu(mean, torch.full_like(mean, size**2))
+    assert (out >= 0).all()
+    u = (mean / size).double()
+    normal = Normal(torch.zeros_like(u), torch.ones_like(u))
+    tail = 0.5 * torch.special.erfc(-u / math.sqrt(2))
+    exact = size * (normal.log_prob(u).exp() + u * tail)
+    near = slice(0, 900)  # 9 standard deviations
+    torch.testing.assert_close(out[near].double(), exact[near], rtol=1e-3, atol=0)
+
+
+def test_rbf_of_columns_far_from_zero():
+    torch.manual_seed(0)
+    x = 3 * torch.randn(50, 6) + 1e4
+    x[torch.rand_like(x) < 0.3] = NAN
+    layer = nw.GaussianRBF(6, 5).fit(x)
+    exact = nw.GaussianRBF(6, 5).double()
+    exact.load_state_dict(layer.state_dict())
+    torch.testing.assert_close(layer(x).double(), exact(x.double()), rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_gradients_are_numbers_where_nothing_varies(kind, dtype):
@@ -164,6 +187,13 @@ def test_fit_takes_the_mixture_of_incomplete_rows(kind):
     assert layer.mixture.logits.softmax(0).tolist() == pytest.approx([0.5, 0.5], abs=0.05)
     series = kind(4, 8, components=2).double().fit(x.unflatten(0, (20, 20)))
     assert torch.equal(series.mixture.means, layer.mixture.means)
+
+
+def test_fit_takes_rows_of_half_precision():
+    x = torch.arange(12.0).reshape(4, 3)
+    halved = nw.GaussianInput(3, 2).bfloat16().fit(x.bfloat16())
+    expected = nw.GaussianInput(3, 2).fit(x).bfloat16()
+    assert torch.equal(halved.mixture.means, expected.mixture.means)
 
 
 def test_rbf_centres_are_drawn_from_the_mixture():

@@ -139,7 +139,7 @@ def commands() -> list[str]:
 def test_commands_in_the_documentation_parse(line: str) -> None:
     from nanwise.cli.app import app
 
-    _, *arguments = shlex.split(line)
+    _, *arguments = shlex.split(line, comments=True)
     command = app
     while isinstance(command, click.Group):
         name, *arguments = arguments

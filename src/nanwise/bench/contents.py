@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from nanwise.bench.papers.table import PublishedTable, tables
@@ -110,8 +111,13 @@ def papers_of(family: str) -> tuple[Paper, ...]:
     """
     if family in _WHOLE:
         return _WHOLE[family]
-    here = [table for table in tables() if family_of(table) == family]
+    here = sorted((table for table in tables() if family_of(table) == family), key=_order)
     if not here:
         raise ValueError(f"no family of papers is called {family!r}; there are {families()}")
     items = tuple(Item(table.source, table.title, (table.id,)) for table in here)
     return (Paper(f"Tables of the family {family}", items),)
+
+
+def _order(table: PublishedTable) -> list[int | str]:
+    """Words and numbers of an id, so that Table 10 comes after Table 9."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", table.id)]

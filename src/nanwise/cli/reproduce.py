@@ -43,6 +43,8 @@ def command(ctx: click.Context, table: str | None, scale: str, out: str, **given
         _list()
         return
     if _is_family(table):
+        if given["only"]:
+            raise click.UsageError(f"--only needs the ID of a table; {table} is a family of papers")
         _survey(table, out)
         return
     from nanwise.bench.reproduce import reproduce

@@ -107,6 +107,12 @@ def test_every_family_has_contents():
         papers_of("nobody")
 
 
+def test_tables_are_in_the_order_of_their_numbers():
+    ids = [item.ids[0] for paper in papers_of("vsae") for item in paper.items]
+    assert ids == sorted(ids, key=lambda id: int(id.removeprefix("vsae/table")))
+    assert len(ids) > 5
+
+
 # -- states ----------------------------------------------------------------------------------------
 
 
@@ -280,3 +286,9 @@ def test_a_family_nearly_named():
     done = CliRunner().invoke(app, ["reproduce", "neumis"])
     assert done.exit_code == 2
     assert "did you mean 'neumiss'" in done.stderr
+
+
+def test_a_family_has_no_rows():
+    done = CliRunner().invoke(app, ["reproduce", "draft", "--only", "zero"])
+    assert done.exit_code == 2
+    assert "--only needs the ID of a table" in done.stderr

@@ -123,7 +123,7 @@ def _numbers(matrix: Any) -> Any:
         matrix = sparse.csr_array(matrix)
         matrix.sum_duplicates()
     elif isinstance(matrix, np.ma.MaskedArray):  # what is hidden is not 0: refused as NaN is
-        matrix = matrix.astype(np.float64).filled(np.nan)
+        matrix = np.ma.filled(matrix.astype(np.float64), np.nan)
     else:
         matrix = np.asarray(matrix)
     if matrix.ndim != 2 or 0 in matrix.shape:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nanwise.bench.papers.table import tables
+from nanwise.bench.papers.table import NO_DATA, tables
 from nanwise.bench.reproduce import stored
 from nanwise.bench.store import FILE, Store
 from nanwise.errors import DataError
@@ -93,7 +93,15 @@ def _joined(folders: Iterable[Path]) -> Store:
 
 def _kept(facts: Facts) -> Facts:
     kept = {name: facts[name] for name in KEPT}
+    for row in kept["rows"]:
+        row["cells"] = [{**cell, "error": _anywhere(cell["error"])} for cell in row["cells"]]
     return _rounded({**kept, "collected": datetime.now(UTC).date().isoformat()})
+
+
+def _anywhere(error: str | None) -> str | None:
+    """Why a cell was not run, without the folders of this machine."""
+    absent = error is not None and error.startswith(NO_DATA)
+    return NO_DATA if absent else error
 
 
 def _merged(new: Facts, old: Facts | None) -> Facts:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nanwise.bench.contents import Item, papers_of
 from nanwise.bench.measured import file_name, measured
-from nanwise.bench.papers.table import PublishedTable, tables
+from nanwise.bench.papers.table import NO_DATA, PublishedTable, tables
 from nanwise.bench.reproduce import computed
 from nanwise.errors import DataError
 
@@ -16,7 +16,6 @@ REPRODUCED = "reproduced"
 LAPTOP = "laptop scale"
 SIMULATED = "simulated"
 NOT_MEASURED = "not measured"
-NO_DATA = "data not available"
 NO_METHOD = "not in this version"
 NOTHING = "nothing to compute"
 

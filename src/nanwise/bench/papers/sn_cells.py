@@ -10,7 +10,7 @@ import numpy as np
 
 from nanwise.bench.case import Case, Record
 from nanwise.bench.cells import GeneMeans, score_hidden
-from nanwise.bench.papers.table import Heading, PublishedTable, publish
+from nanwise.bench.papers.table import NO_DATA, Heading, PublishedTable, publish
 from nanwise.bench.run import Measured, record
 from nanwise.bench.score import METRICS
 from nanwise.data.cells import load_cells
@@ -90,7 +90,7 @@ class CellTable(PublishedTable):
             if path.suffix == ".h5ad":
                 need("anndata", "cells")
         except (DataError, MissingExtra) as error:
-            return f"data not available: {error}"
+            return f"{NO_DATA}: {error}"
         return None
 
 

@@ -17,6 +17,8 @@ from nanwise.registry import everything
 Get = Callable[[Case], Record | None]
 
 SCALES = ("smoke", "laptop", "paper")
+#: begins the reason why a cell cannot be run on a machine that lacks its data
+NO_DATA = "data not available"
 
 _TABLES: dict[str, PublishedTable] = {}
 

@@ -225,8 +225,8 @@ def test_collected_cells_are_added_to_those_there(known, tmp_path):
 def test_folders_of_a_machine_are_not_collected(known, tmp_path, monkeypatch):
     table = make(columns=(Heading("A", "a"), Heading("C", "c")))
     known[table.id] = table
-    lacking = f"{papers.NO_DATA}: no file c.csv in {tmp_path}"
-    monkeypatch.setattr(Lacking, "absent", lambda s, r, column, _: lacking * (column.name == "C"))
+    reasons = {"C": f"{papers.NO_DATA}: no file c.csv in {tmp_path}"}
+    monkeypatch.setattr(Lacking, "absent", lambda s, r, column, _: reasons.get(column.name))
     reproduce(table.id, "laptop", out=tmp_path / "store")
     collect([tmp_path / "store"], "laptop", tmp_path)
     text = (tmp_path / file_name(table.id)).read_text()

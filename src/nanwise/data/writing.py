@@ -1,14 +1,15 @@
-"""Tables into files, all or nothing: a temporary name in the same folder, then a rename."""
+"""Files, all or nothing: a temporary name in the same folder, then a rename."""
 
 from __future__ import annotations
 
 import gzip
 import os
 import tempfile
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from nanwise.data.frames import as_frame
 from nanwise.errors import DataError, need
@@ -108,6 +109,18 @@ class TableWriter:
         if not self._raw.closed:
             self._raw.flush()
             os.fsync(self._raw.fileno())
+
+
+def replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write under a temporary name and rename: the file is the old or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            write(file)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write_table(frame: Any, path: str | PathLike[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -14,6 +14,7 @@ import numpy as np
 from nanwise.data.images.arrays import fill_npz
 from nanwise.data.images.decode import Decoded, Header, decode, read_header
 from nanwise.data.images.read import Pictures, in_channels
+from nanwise.data.writing import replace
 from nanwise.errors import DataError, need
 
 _DEEP = "I"
@@ -152,15 +153,3 @@ def _write_npz(pictures: Pictures, filled: np.ndarray, folder: Path) -> Path:
 def _copy(source: Path, file: BinaryIO) -> None:
     with source.open("rb") as opened:
         shutil.copyfileobj(opened, file)
-
-
-def replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write under a temporary name and rename: the file is the old or the new one, never half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            write(file)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+
+from nanwise.data.writing import replace
 
 
 def checksum(paths: Iterable[Path]) -> str:
@@ -41,14 +41,6 @@ def keep(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.replace(temporary, path.with_name(f"{path.name}.safetensors"))
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        replace(path.with_name(f"{path.name}.safetensors"), lambda file: file.write(content))
     except OSError as error:
         warnings.warn(f"what was parsed cannot be kept in {path.parent}: {error}", stacklevel=3)

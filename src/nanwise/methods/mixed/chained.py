@@ -70,8 +70,8 @@ class ChainedImputer(Imputer):
     Notes
     -----
     The trees learn from as many rows as keep a table of rows x features x features below 50 million
-    numbers. Kept trees take about 48 bytes x rows x trees x columns / ``leaf`` of memory, some
-    600 MB for 20,000 x 16; ``max_rows`` bounds it.
+    numbers. Kept trees take up to about 80 bytes x rows x trees x columns / ``leaf`` of memory,
+    some 1 GB for 20,000 x 16; ``max_rows`` bounds it.
 
     Examples
     --------

@@ -10,6 +10,7 @@ All sides have as many threads as ``OMP_NUM_THREADS`` says.
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import time
 import traceback
@@ -65,8 +66,8 @@ def steady() -> None:
 
 
 def processor() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def ours(method: str, seed: int) -> Fill:

@@ -26,7 +26,23 @@ def test_by_hand():
     assert filled[0, 1] == 2.0
 
 
-def test_ties_go_by_order_whatever_rows_are_passed():
+def test_donors_as_far_as_the_kth_share_its_place():
+    train = observe(np.array([[0.0, 1.0], [1.0, 3.0], [-1.0, 7.0], [1.0, 5.0], [9.0, 99.0]]))
+    filled, _ = KNN(k=2).fit(*train).prepare(*observe(np.array([[0.0, np.nan]])))
+    np.testing.assert_allclose(filled[0, 1], (1.0 + (3.0 + 7.0 + 5.0) / 3) / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_the_order_of_the_donors_does_not_matter(share):
+    draw = np.random.default_rng(0)
+    x = draw.integers(0, 3, (300, 6)).astype(float)
+    x[draw.random(x.shape) < share] = np.nan
+    rows, turned = observe(x), observe(x[::-1])
+    one, other = (KNN(k=4).fit(*donors).prepare(*rows)[0] for donors in (rows, turned))
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_ties_are_shared_alike_whatever_rows_are_passed():
     draw = np.random.default_rng(0)
     x = draw.integers(0, 2, (500, 6)).astype(float)
     x[draw.random(x.shape) < 0.3] = np.nan

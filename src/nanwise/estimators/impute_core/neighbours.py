@@ -6,6 +6,9 @@ tied distances (whole numbers, categories) that decides which donor is taken. Th
 for many rows, only says which donors are worth a look; where its rounding could have left out one
 that counts, all are looked at. So the answer for a row is the same to the last bit whatever other
 rows are passed.
+
+Donors as far away as the k-th share its place: none of them is picked by the order of the rows, and
+where many are equally near, as with few values in common, the mean of them all is the better one.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ _SPARSE = 0.25
 #: nearest donors looked at before the whole order is worked out, per neighbour wanted
 _HEADROOM = 8
 #: numbers in one array while some rows are searched together
-_ROOM = 1 << 18
+_ROOM = 1 << 19
 
 
 class Donors:
@@ -61,19 +64,20 @@ class Donors:
     def estimate(self, x: np.ndarray, observed: np.ndarray, k: float) -> np.ndarray:
         """Mean of the ``k`` nearest donors for each gap of one row; NaN where there is none.
 
-        Only donors that have the value, and a coordinate in common with the row, count. Equal
-        distances go by the order of the donors.
+        Only donors that have the value, and a coordinate in common with the row, count. Those as
+        far away as the k-th share what is left of k.
         """
-        distance, gaps = self.distances(x, observed), np.flatnonzero(~observed)
+        distance = self.distances(x, observed)
         if self._cells is not None:
-            return self._lend_cells(self._cells, distance, k)[gaps]
+            return self._lend_cells(self._cells, distance, k)[~observed]
+        near = np.arange(len(distance))
         wanted = int(_HEADROOM * k)
         if wanted < len(distance):
-            near = np.flatnonzero(distance <= np.partition(distance, wanted)[wanted])
-            lent, enough = self._lend(near, distance, gaps, k)
-            if enough:
-                return lent
-        return self._lend(np.arange(len(distance)), distance, gaps, k)[0]
+            some = np.flatnonzero(distance <= np.partition(distance, wanted)[wanted])
+            lent, enough, _ = self._lend(some[None], distance[None, some], ~observed[None], k)
+            if enough[0]:
+                return lent[0, ~observed]
+        return self._lend(near[None], distance[None], ~observed[None], k)[0][0, ~observed]
 
     def estimate_all(self, values: np.ndarray, observed: np.ndarray, k: float) -> np.ndarray:
         """`estimate` for many rows, of shape (N, D); NaN in cells that are observed as well."""
@@ -97,22 +101,15 @@ class Donors:
         reach = np.partition(rough, wanted, axis=1)[:, wanted] + 2 * rounding
         near = (rough <= reach[:, None]) & np.isfinite(rough)
         counts = near.sum(axis=1)
-        lent, settled = np.full(values.shape, np.nan), np.zeros(len(values), dtype=bool)
-        for rows in self._alike(counts, values.shape[1], 2 * wanted):
-            found = self._lend_rows(_indices(near[rows]), values[rows], observed[rows], k)
-            lent[rows], enough, farthest = found
-            settled[rows] = np.isinf(reach[rows]) | (
-                enough & (farthest < reach[rows] - rounding[rows])
-            )
-        return lent, settled
-
-    @staticmethod
-    def _alike(counts: np.ndarray, columns: int, usual: int) -> Iterator[np.ndarray]:
-        """Rows with the usual number of donors, then those with more, as fits into memory."""
-        for rows in (np.flatnonzero(counts <= usual), np.flatnonzero(counts > usual)):
-            widest = int(counts[rows].max(initial=1))
-            step = max(1, _ROOM // (widest * columns))
-            yield from (rows[start : start + step] for start in range(0, len(rows), step))
+        lent, enough = np.full(values.shape, np.nan), np.zeros(len(values), dtype=bool)
+        farthest = np.zeros(len(values))
+        for rows in _alike(counts):
+            some = _indices(near[rows])
+            distance = self._distances_to(some, values[rows], observed[rows])
+            distance[some < 0] = np.inf
+            found = self._lend(some, distance, ~observed[rows], k)
+            lent[rows], enough[rows], farthest[rows] = found
+        return lent, np.isinf(reach) | (enough & (farthest < reach - rounding))
 
     def _rough_distances(
         self, values: np.ndarray, observed: np.ndarray
@@ -126,29 +123,6 @@ class Donors:
         rough[common == 0] = np.inf
         size = (values * values).sum(axis=1) + self._squares.sum(axis=0).max(initial=0.0)
         return rough, 8 * len(donors) * np.finfo(np.float64).eps * size
-
-    def _lend_rows(
-        self, near: np.ndarray, values: np.ndarray, observed: np.ndarray, k: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For some rows: means of k of some donors, whether all found k, the farthest needed."""
-        distance = self._distances_to(near, values, observed)
-        distance[near < 0] = np.inf
-        order = np.argsort(distance, axis=1, kind="stable")[:, : int(_HEADROOM * k)]
-        near, distance = (np.take_along_axis(a, order, axis=1) for a in (near, distance))
-        before, total, summed = (np.zeros(values.shape) for _ in range(3))
-        farthest = np.zeros(len(values))
-        for donor, far in zip(near.T, distance.T, strict=True):
-            able = self.observed[donor] & ~observed & np.isfinite(far)[:, None]
-            weight = self.weight[donor][:, None] * able
-            share = np.clip(k - before, 0.0, weight)
-            before += weight
-            total += share
-            summed += share * self.values[donor]
-            farthest = np.where(share.any(axis=1), far, farthest)
-            if (observed | _reached(total, k)).all():
-                break
-        enough = (observed | _reached(total, k)).all(axis=1)
-        return _ratio(summed, total), enough, farthest
 
     def _distances_to(
         self, near: np.ndarray, values: np.ndarray, observed: np.ndarray
@@ -176,29 +150,83 @@ class Donors:
         # stable: within a column, from the nearest donor to the farthest
         by_column = np.argsort(columns.astype(np.min_scalar_type(cells.shape[1])), kind="stable")
         columns, donors = columns[by_column], donors[by_column]
-        weight = self.weight[donors]
+        far = distance[donors]
+        tie = np.cumsum(_differs(far) | _differs(columns)) - 1
+        weight = np.bincount(tie, self.weight[donors])
+        mean = np.bincount(tie, self.weight[donors] * self.values[donors, columns]) / weight
+        columns = columns[np.flatnonzero(_differs(tie))]
         reached = np.cumsum(weight) - weight
         start = np.searchsorted(columns, np.arange(cells.shape[1]))
         before = reached - np.append(reached, 0.0)[start][columns]
         share = np.clip(k - before, 0.0, weight)
         total = np.bincount(columns, share, minlength=cells.shape[1])
-        summed = np.bincount(columns, share * self.values[donors, columns], cells.shape[1])
-        return _ratio(summed, total)
+        return _ratio(np.bincount(columns, share * mean, cells.shape[1]), total)
 
     def _lend(
         self, near: np.ndarray, distance: np.ndarray, gaps: np.ndarray, k: float
-    ) -> tuple[np.ndarray, bool]:
-        """Mean of the k nearest of some donors for each gap, and whether k were found for all."""
-        order = near[np.argsort(distance[near], kind="stable")]
-        able = self.observed[np.ix_(order, gaps)] & np.isfinite(distance[order])[:, None]
-        weight = self.weight[order, None] * able
-        # sums run from the nearest on, one by one: donors without a share change no bit
-        before = np.cumsum(weight, axis=0)
-        before = np.vstack([np.zeros(len(gaps)), before[:-1]])
-        share = np.clip(k - before, 0.0, weight)
-        total = np.cumsum(share, axis=0)[-1]
-        summed = np.cumsum(share * self.values[np.ix_(order, gaps)], axis=0)[-1]
-        return _ratio(summed, total), bool(_reached(total, k).all())
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Means of the k nearest of some donors (N, M) for the gaps (N, D) of some rows.
+
+        Returns
+        -------
+        lent : ndarray of shape (N, D)
+        enough, farthest : ndarray of shape (N,)
+            Whether there were k for every gap, and the distance of the farthest that was needed.
+        """
+        order = np.argsort(distance, axis=1, kind="stable")
+        near, distance = (np.take_along_axis(a, order, axis=1) for a in (near, distance))
+        ties = _ties(distance)
+        lent, enough = np.full(gaps.shape, np.nan), np.ones(len(gaps), dtype=bool)
+        farthest = np.zeros(len(gaps))
+        cells = np.argwhere(gaps)
+        step = max(1, _ROOM // near.shape[1])
+        for row, column in (cells[i : i + step].T for i in range(0, len(cells), step)):
+            donors = near[row], column[:, None]
+            weight = self.weight[donors[0]] * self.observed[donors] * np.isfinite(distance[row])
+            share, reached = _shares(weight, ties[:, row], k)
+            # cumsum adds one by one: how many donors come behind the last needed changes no bit
+            total, summed = (
+                np.cumsum(part, axis=1)[:, -1] for part in (share, share * self.values[donors])
+            )
+            lent[row, column] = _ratio(summed, total)
+            far = np.where(share > 0, distance[row], 0.0).max(axis=1)
+            np.maximum.at(farthest, row, far)
+            np.logical_and.at(enough, row, reached)
+        return lent, enough, farthest
+
+
+def _ties(distance: np.ndarray) -> np.ndarray:
+    """Of ascending distances (N, M), where the equal ones of each begin and end, (2, N, M)."""
+    places = np.arange(distance.shape[1])
+    new = np.ones(distance.shape, dtype=bool)
+    new[:, 1:] = distance[:, 1:] != distance[:, :-1]
+    last = np.roll(new, -1, axis=1)
+    begin = np.maximum.accumulate(np.where(new, places, 0), axis=1)
+    end = np.where(last, places + 1, len(places))[:, ::-1]
+    return np.stack([begin, np.minimum.accumulate(end, axis=1)[:, ::-1]])
+
+
+def _shares(weight: np.ndarray, ties: np.ndarray, k: float) -> tuple[np.ndarray, np.ndarray]:
+    """What donors from the nearest on have of k, those of a tie alike, and whether they reach k."""
+    so_far = np.zeros((len(weight), weight.shape[1] + 1))
+    np.cumsum(weight, axis=1, out=so_far[:, 1:])
+    before, until = (np.take_along_axis(so_far, places, axis=1) for places in ties)
+    own = until - before
+    share = np.clip(k - before, 0.0, own)
+    share /= np.where(own > 0, own, 1.0)
+    share *= weight
+    return share, so_far[:, -1] >= k
+
+
+def _differs(values: np.ndarray) -> np.ndarray:
+    """Whether each value differs from the one before it."""
+    return np.append(np.ones(len(values[:1]), dtype=bool), values[1:] != values[:-1])
+
+
+def _alike(counts: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows with about as many donors, at least half of the most among them."""
+    scale = np.frexp(counts)[1]
+    yield from (np.flatnonzero(scale == size) for size in np.unique(scale))
 
 
 def _indices(near: np.ndarray) -> np.ndarray:
@@ -208,10 +236,6 @@ def _indices(near: np.ndarray) -> np.ndarray:
     indices = np.full((len(near), int(counts.max(initial=1))), -1)
     indices[rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)] = places
     return indices
-
-
-def _reached(total: np.ndarray, k: float) -> np.ndarray:
-    return total >= k * (1 - 1e-12)
 
 
 def _per_coordinate(total: np.ndarray, common: np.ndarray) -> np.ndarray:

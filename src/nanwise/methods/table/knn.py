@@ -30,14 +30,15 @@ class KNN(Treatment):
     """Nearest neighbours by Euclidean distance over common coordinates.
 
     The distance of two rows is the root of the mean squared difference over the columns that both
-    have. A donor must have the value, and one column in common with the row. Where there is no
-    donor at all the fill is the mean of the column, or 0 if it was never observed.
+    have. A donor must have the value, and one column in common with the row. Donors as far away as
+    the k-th share its place, so that the order of the rows does not matter. Where there is no donor
+    at all the fill is the mean of the column, or 0 if it was never observed.
 
     Parameters
     ----------
     k : int, default=5
         Number of neighbours; a training row of weight w counts as w of them.
-    max_donors : int or None, default=10000
+    max_donors : int or None, default=20000
         Most training rows that are kept, drawn without replacement. One row is searched in a time
         proportional to it.
     seed : int, default=0
@@ -51,7 +52,7 @@ class KNN(Treatment):
         Means of the columns.
     """
 
-    def __init__(self, k: int = 5, max_donors: int | None = 10_000, seed: int = 0):
+    def __init__(self, k: int = 5, max_donors: int | None = 20_000, seed: int = 0):
         self.k = k
         self.max_donors = max_donors
         self.seed = seed

@@ -228,7 +228,7 @@ def deep(modal: bool = False) -> dict[str, Heading]:
         "CVAE w/ mask": ("cvae", same),
         "MVAE": ("mvae", same),
         "HI-VAE": ("hivae", {**latent, "width": 256} if modal else latent),
-        "MIWAE": ("miwae", {**latent, "k": 20, "variance": "own"}),
+        "MIWAE": ("miwae", {**latent, "k": 20, "variance": "own", "numbers": "student"}),
     }
     return {
         name: Heading(name, method=method, params=params, protocol={"together": True})

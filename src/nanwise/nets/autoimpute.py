@@ -26,26 +26,17 @@ class Cells(NamedTuple):
     targets: Tensor
 
 
-class Settled(Exception):
-    """The error of the training cells has stopped to change: an end, not an error."""
-
-
 class AutoImputeNet(nn.Module):
     """``decode · sigmoid(scale · encode · values + hidden_bias) + bias``.
 
     Parameters
     ----------
     genes, hidden : int
-    tol : float, optional
-        Raise :class:`Settled` as soon as the sum of squared errors per cell changes by no more than
-        this from one step to the next. For steps over all cells.
 
     Attributes
     ----------
     weight : float
         Cells over entries that are asked for, in all of the data; set before training.
-    losses : list of float
-        Sum of squared errors per cell before every step, if there is a ``tol``.
 
     Notes
     -----
@@ -54,14 +45,13 @@ class AutoImputeNet(nn.Module):
     penalty is the optimizer's weight decay, from which ``homes`` spares the biases.
     """
 
-    def __init__(self, genes: int, hidden: int, tol: float | None = None) -> None:
+    def __init__(self, genes: int, hidden: int) -> None:
         super().__init__()
         self.encode = nn.Parameter(torch.empty(genes, hidden))
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
         self.decode = nn.Parameter(torch.empty(hidden, genes))
         self.bias = nn.Parameter(torch.zeros(genes))
-        self.tol, self.weight = tol, 1.0
-        self.losses: list[float] = []
+        self.weight = 1.0
 
     @property
     def homes(self) -> dict[str, None]:
@@ -76,10 +66,7 @@ class AutoImputeNet(nn.Module):
 
     def training_step(self, batch: Cells, phase: str = "main") -> Tensor:
         """Mean squared error of the entries asked for, estimated from some cells."""
-        mean = self._squares(batch) / len(batch.values)
-        if self.tol is not None:
-            self._watch(mean.item(), self.tol)
-        return mean * self.weight
+        return self._squares(batch) / len(batch.values) * self.weight
 
     def validation_step(self, batch: Cells) -> tuple[Tensor, Tensor]:
         """Sum of squared errors, and of how many entries."""
@@ -88,8 +75,3 @@ class AutoImputeNet(nn.Module):
     def _squares(self, batch: Cells) -> Tensor:
         asked = (batch.targets != 0).to(batch.targets.dtype)
         return ((self(batch.values, batch.scale) - batch.targets) * asked).square().sum()
-
-    def _watch(self, loss: float, tol: float) -> None:
-        if self.losses and abs(self.losses[-1] - loss) <= tol:
-            raise Settled
-        self.losses.append(loss)

@@ -97,11 +97,8 @@ def train(
         raise ValueError("source has no rows to train on")
     if validation is not None and len(validation) == 0:
         validation = None
-    if validation is not None and plan.monitor != "loss" and not hasattr(module, "scored_step"):
-        raise ValueError(
-            f"plan.monitor={plan.monitor!r} is not for {type(module).__name__}, which gives no "
-            "scores of classes; use monitor='loss'"
-        )
+    if plan.monitor != "loss":
+        _check_monitor(module, plan.monitor, validation)
     fabric = make_fabric(device)
     devices = [fabric.device.index] if fabric.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
@@ -110,3 +107,18 @@ def train(
             return run.run()
         finally:
             run.release()
+
+
+def _check_monitor(module: nn.Module, monitor: str, validation: Source | None) -> None:
+    """Refuse to watch what nobody could see."""
+    if not hasattr(module, "scored_step"):
+        raise ValueError(
+            f"plan.monitor={monitor!r} is not for {type(module).__name__}, which gives no "
+            "scores of classes; use monitor='loss'"
+        )
+    if validation is None:
+        raise ValueError(
+            f"plan.monitor={monitor!r} looks at validation rows, and there are none: set "
+            "plan.validation to a share of the rows (too few rows are not split), pass validation "
+            "rows to fit where it takes them, or use monitor='loss'"
+        )

@@ -67,7 +67,11 @@ class Plan(BaseEstimator):
     monitor : {"loss", "auroc"}, default="loss"
         What early stopping and ``schedule="plateau"`` look at on the validation rows. ``auroc``,
         the area under the ROC curve (of several classes: the mean over each against the rest), is
-        for the classifiers of series.
+        for the classifiers of series and needs validation rows.
+    tol : float or None, default=None
+        Stop after the first epoch whose training loss differs by no more than this from that of the
+        epoch before; None: never. Needs no validation rows. With several steps per epoch two losses
+        may come close by chance.
 
     Notes
     -----
@@ -95,6 +99,7 @@ class Plan(BaseEstimator):
         beta2: float = 0.999,
         beta1: float = 0.9,
         monitor: str = "loss",
+        tol: float | None = None,
     ) -> None:
         self.epochs = epochs
         self.batch = batch
@@ -113,6 +118,7 @@ class Plan(BaseEstimator):
         self.beta2 = beta2
         self.beta1 = beta1
         self.monitor = monitor
+        self.tol = tol
 
     def validate(self) -> None:
         """Raise a ValueError or TypeError that names the first setting that cannot be used."""
@@ -130,6 +136,7 @@ class Plan(BaseEstimator):
         number("plan.beta1", self.beta1, least=0.0, below=1.0)
         one_of("plan.precision", self.precision, PRECISIONS)
         one_of("plan.monitor", self.monitor, MONITORS)
+        number("plan.tol", self.tol, least=0.0, optional=True)
         whole("plan.checkpoint_every", self.checkpoint_every)
         if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
             raise TypeError(

@@ -238,7 +238,15 @@ class Run:
             self.best[name].copy_(value)
 
     def _is_over(self) -> bool:
-        return self.plan.patience is not None and self.waited >= self.plan.patience
+        patience = self.plan.patience
+        return (patience is not None and self.waited >= patience) or self._has_settled()
+
+    def _has_settled(self) -> bool:
+        """Asked of the history, which a checkpoint holds and all processes share."""
+        if self.plan.tol is None or len(self.history) < 2:
+            return False
+        before, now = (epoch["train_loss"] for epoch in self.history[-2:])
+        return abs(now - before) <= self.plan.tol
 
     def _share_buffers(self) -> None:
         """Each process learns running averages from its own rows: take those of the first."""

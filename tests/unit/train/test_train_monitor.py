@@ -114,8 +114,10 @@ def test_a_module_without_scores_is_refused_before_training():
         train(Logit(), rows(), Plan(monitor="auroc"), seed=0, validation=rows(seed=1))
 
 
-def test_monitor_is_checked_and_needs_validation_rows_to_matter():
+def test_monitor_is_checked_and_needs_validation_rows():
     with pytest.raises(ValueError, match=r"plan\.monitor must be one of 'loss', 'auroc'"):
         Plan(monitor="f1").validate()
-    history = train(Logit(), rows(), Plan(epochs=1, monitor="auroc"), seed=0)
-    assert "valid_auroc" not in history[0]
+    with pytest.raises(ValueError, match="looks at validation rows, and there are none"):
+        train(Scored(), rows(), Plan(epochs=1, monitor="auroc"), seed=0)
+    with pytest.raises(ValueError, match="is not for Logit"):
+        train(Logit(), rows(), Plan(epochs=1, monitor="auroc"), seed=0)

@@ -54,7 +54,8 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
         as published; genes that were never seen then get random answers.
     tol : float or None, default=None
         Stop as soon as the sum of squared errors per cell changes by no more than this in one
-        step; for plans with ``batch=None``.
+        step; for plans with ``batch=None``. Takes the place of ``plan.tol``, which is about the
+        mean squared error of an entry. None: ``plan.tol``.
     plan : Plan or None
         How to train. None stands for ``Plan(epochs=500, batch=None, lr=1e-3, optimizer="adam",
         beta2=0.9, schedule=None, validation=0.1, patience=20)``. ``validation`` is the share of the
@@ -180,7 +181,6 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
             raise ValueError("tol compares steps over all cells; use it with Plan(batch=None)")
 
     def _learn(self, values: np.ndarray, seed: int) -> None:
-        from nanwise.nets.autoimpute import Settled
         from nanwise.train.loop import train
 
         plan = self._plan()
@@ -191,26 +191,21 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
         net.weight = len(part) / int(seen.sum())
         source = self._source(part, part, plan)
         validation = None if held is None else self._source(part, held, plan)
-        penalised = clone(plan).set_params(
+        own = clone(plan).set_params(
             # of AdamW the decay is not part of what is minimised; without decay it is Adam
             optimizer="adam" if plan.optimizer == "adamw" else plan.optimizer,
             weight_decay=self.penalty / int(seen.sum()),
+            tol=plan.tol if self.tol is None else self.tol * net.weight,
         )
-        try:
-            self.history_ = train(
-                net, source, penalised, seed=seed, validation=validation, device=self.device
-            )
-        except Settled:
-            self.history_ = [
-                {"epoch": k + 1, "train_loss": loss * net.weight, "valid_loss": None}
-                for k, loss in enumerate(net.losses)
-            ]
+        self.history_ = train(
+            net, source, own, seed=seed, validation=validation, device=self.device
+        )
         self.net_, self.n_iter_ = net, len(self.history_)
 
     def _network(self) -> Any:
         from nanwise.nets.autoimpute import AutoImputeNet
 
-        net = AutoImputeNet(self.n_features_in_, self.hidden, self.tol)
+        net = AutoImputeNet(self.n_features_in_, self.hidden)
         return net.double() if self._plan().precision == "float64" else net
 
     def _started(self, values: np.ndarray, seed: int) -> Any:

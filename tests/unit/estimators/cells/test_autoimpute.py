@@ -12,7 +12,7 @@ from sklearn.base import clone
 from nanwise import AutoImpute, Plan, load, save
 from nanwise.data.cells import hide_seen
 from nanwise.errors import DataError, GapWarning
-from nanwise.nets.autoimpute import AutoImputeNet, Cells, Settled
+from nanwise.nets.autoimpute import AutoImputeNet, Cells
 
 
 def cells(n=60, genes=40, share=0.5, seed=0):
@@ -128,20 +128,40 @@ def test_stops_when_the_error_has_settled():
     model = tiny(tol=0.05, plan=plan).fit(X)
     losses = np.array([epoch["train_loss"] for epoch in model.history_]) * (X > 0).sum() / len(X)
     assert 1 < model.n_iter_ < 400
-    assert (np.abs(np.diff(losses)) > 0.05).all()
+    assert (np.abs(np.diff(losses))[:-1] > 0.05).all()
+    assert abs(losses[-1] - losses[-2]) <= 0.05
+    assert model.history_[-1].keys() >= {"epoch", "lr", "seconds"}
     assert tiny(plan=plan).fit(X).n_iter_ == 400
     with pytest.raises(ValueError, match="batch=None"):
         tiny(tol=0.1, plan=Plan()).fit(X)
 
 
-def test_the_network_says_that_it_has_settled_before_it_moves():
-    net = AutoImputeNet(3, 2, tol=0.0)
-    batch = Cells(torch.ones(2, 3), torch.ones(2), torch.ones(2, 3))
-    for parameter in net.parameters():
-        torch.nn.init.zeros_(parameter)
-    net.training_step(batch)
-    with pytest.raises(Settled):
-        net.training_step(batch)
+def test_a_settled_run_still_ends_with_the_weights_that_validation_finds_best():
+    X = cells()
+    plan = Plan(
+        epochs=400,
+        batch=None,
+        lr=0.5,
+        optimizer="adam",
+        schedule=None,
+        validation=0.2,
+        patience=None,
+    )
+    model = tiny(tol=0.5, plan=plan).fit(X)
+    losses = [epoch["valid_loss"] for epoch in model.history_]
+    assert 2 < model.n_iter_ < 400
+    assert min(losses) < losses[-1]
+    best = tiny(plan=clone(plan).set_params(epochs=1 + int(np.argmin(losses)))).fit(X)
+    np.testing.assert_array_equal(model.predict(X), best.predict(X))
+
+
+def test_a_plan_with_tol_needs_no_tol_of_the_estimator():
+    X = cells()
+    plan = Plan(epochs=400, batch=None, lr=1e-2, optimizer="adam", schedule=None)
+    by_cell = tiny(tol=0.05, plan=plan).fit(X)
+    per_entry = 0.05 * len(X) / (X > 0).sum()
+    by_entry = tiny(plan=clone(plan).set_params(tol=per_entry)).fit(X)
+    assert by_entry.n_iter_ == by_cell.n_iter_ < 400
 
 
 def test_validation_entries_stop_training_and_batches_work():

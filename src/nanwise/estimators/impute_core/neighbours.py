@@ -70,14 +70,14 @@ class Donors:
         distance = self.distances(x, observed)
         if self._cells is not None:
             return self._lend_cells(self._cells, distance, k)[~observed]
-        near = np.arange(len(distance))
-        wanted = int(_HEADROOM * k)
+        gaps, wanted = ~observed[None], int(_HEADROOM * k)
         if wanted < len(distance):
-            some = np.flatnonzero(distance <= np.partition(distance, wanted)[wanted])
-            lent, enough, _ = self._lend(some[None], distance[None, some], ~observed[None], k)
+            near = np.flatnonzero(distance <= np.partition(distance, wanted)[wanted])
+            lent, enough, _ = self._lend(near[None], distance[None, near], gaps, k)
             if enough[0]:
-                return lent[0, ~observed]
-        return self._lend(near[None], distance[None], ~observed[None], k)[0][0, ~observed]
+                return lent[gaps]
+        every = np.arange(len(distance))
+        return self._lend(every[None], distance[None], gaps, k)[0][gaps]
 
     def estimate_all(self, values: np.ndarray, observed: np.ndarray, k: float) -> np.ndarray:
         """`estimate` for many rows, of shape (N, D); NaN in cells that are observed as well."""

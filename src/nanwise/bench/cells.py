@@ -6,16 +6,19 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
 from tqdm import tqdm
 
 from nanwise.bench.board import interval
-from nanwise.bench.case import plain, versions
+from nanwise.bench.case import Case, Record, plain, versions
+from nanwise.bench.compare import warnings_of
+from nanwise.bench.run import Measured, record
 from nanwise.data.cells import Counts, as_counts, hide_seen
 from nanwise.data.cells.counts import dense
-from nanwise.errors import GapWarning
+from nanwise.errors import GapWarning, TrainingError
 from nanwise.estimators.cells.autoimpute import AutoImpute
 
 SHARES = tuple(k / 10 for k in range(1, 10))
@@ -115,29 +118,39 @@ def evaluate_hidden(
     -------
     dict
         Facts for :func:`nanwise.report.write`. ``rows`` holds for each method and share the mean
-        and half of the 95 % interval of RMSE, MAE and NMSE, and the seconds of a fit.
+        and half of the 95 % interval of RMSE, MAE and NMSE, and the seconds of a fit, over the
+        ``runs`` that came to an end (None where ``failed`` ones are all there is); ``failures``
+        says of each failed run what went wrong.
+
+    Raises
+    ------
+    TrainingError
+        If every run failed.
     """
     if runs < 1:
         raise ValueError(f"runs must be at least 1, got {runs!r}")
     counts = as_counts(X)
     values, chosen = dense(counts.matrix), dict(methods or METHODS)
     start = time.perf_counter()
-    rows = []
-    with tqdm(total=len(chosen) * len(shares) * runs, disable=not progress, unit=" fit") as bar:
-        for name, make in chosen.items():
-            for share in shares:
-                found = []
-                for run in range(seed, seed + runs):
-                    found.append(score_hidden(make(run), values, share, run))
-                    bar.update()
-                rows.append({"method": name, "share": share, **_summary(found)})
+    cases = [
+        Case("cells", name, seed=run, hide={"mechanism": "seen", "share": share})
+        for name in chosen
+        for share in shares
+        for run in range(seed, seed + runs)
+    ]
+    found = [
+        record(case, partial(_measure, chosen[case.method], values, case))
+        for case in tqdm(cases, disable=not progress, unit=" fit")
+    ]
+    _refuse_nothing_done(found)
     return plain(
         {
             "kind": "cells",
             "title": "Imputation of cells",
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "data": cell_facts(counts),
-            "rows": rows,
+            "data": cell_facts(counts) | {"notes": warnings_of(found)},
+            "rows": [_row(name, share, found) for name in chosen for share in shares],
+            "failures": [_failure(one) for one in found if one.failed],
             "seconds": time.perf_counter() - start,
             "settings": {"runs": runs, "seed": seed},
             "versions": versions(),
@@ -157,10 +170,40 @@ def cell_facts(counts: Counts) -> dict[str, Any]:
     }
 
 
-def _summary(found: list[tuple[dict[str, float], float]]) -> dict[str, Any]:
-    scores = {name: interval([one[name] for one, _ in found]) for name in SCORES}
+def _measure(make: Callable[[int], Filler], values: np.ndarray, case: Case) -> Measured:
+    scores, took = score_hidden(make(case.seed), values, _share(case.hide), case.seed)
+    return Measured(scores=dict(scores), fit_seconds=took)
+
+
+def _share(hide: Mapping[str, Any] | None) -> float:
+    return (hide or {})["share"]
+
+
+def _refuse_nothing_done(found: list[Record]) -> None:
+    if found and all(one.failed for one in found):
+        reasons = dict.fromkeys(f"{one.method}: {one.reason}" for one in found)
+        raise TrainingError("every fit failed; " + "; ".join(list(reasons)[:5]))
+
+
+def _row(method: str, share: float, found: list[Record]) -> dict[str, Any]:
+    """One line of the table; a failed run counts as failed and as nothing else."""
+    here = [one for one in found if one.method == method and _share(one.case["hide"]) == share]
+    done = [one for one in here if not one.failed]
     return {
-        **{name: {"mean": mean, "ci": half} for name, (mean, half) in scores.items()},
-        "runs": len(found),
-        "fit_seconds": float(np.mean([took for _, took in found])),
+        "method": method,
+        "share": share,
+        **{name: _mean([one.scores[name] for one in done]) for name in SCORES},
+        "runs": len(done),
+        "failed": len(here) - len(done),
+        "fit_seconds": float(np.mean([one.fit_seconds for one in done])) if done else None,
     }
+
+
+def _mean(values: list[Any]) -> dict[str, float | None]:
+    mean, half = interval(values) if values else (None, None)
+    return {"mean": mean, "ci": half}
+
+
+def _failure(one: Record) -> dict[str, Any]:
+    where = f"{_share(one.case['hide']):g} hidden, seed {one.case['seed']}"
+    return {"method": one.method, "fold": where, "error": one.reason}

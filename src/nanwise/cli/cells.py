@@ -121,10 +121,12 @@ def impute(source: str, out: str, unit: str, report: str | None, **given: Any) -
 def evaluate(source: str, out: str | None, hide: str, runs: int, **given: Any) -> None:
     """Hide some of what was seen in FILE, fit on the rest, and compare answers with it.
 
-    Compared are AutoImpute with and without sparsity normalisation and the mean of each gene.
+    Compared are AutoImpute with and without sparsity normalisation and the mean of each gene. A fit
+    that fails is reported, and the others go on.
     """
     from nanwise.bench.cells import METHODS, evaluate_hidden
     from nanwise.cli.files import output_folder
+    from nanwise.cli.trouble import warn
     from nanwise.data.cells import CellPrep
 
     shares = _shares(hide)
@@ -143,7 +145,11 @@ def evaluate(source: str, out: str | None, hide: str, runs: int, **given: Any) -
         progress=not given["quiet"],
     )
     facts["settings"] |= {"hide": list(shares), **params}
+    for note in facts["data"]["notes"]:
+        warn(note)
     _show(facts)
+    for failure in facts["failures"]:
+        warn(f"{failure['method']} failed with {failure['fold']}: {failure['error']}")
     _write(facts, source, given, folder)
 
 
@@ -233,7 +239,8 @@ def _write(facts: dict[str, Any], source: str, given: dict[str, Any], folder: Pa
         kept = facts["data"]["genes"]
         facts["data"]["notes"] = [
             f"Counts were prepared as published: {kept:,} genes are kept, cells are scaled to the "
-            "median library size, and errors are in units of log2(x + 1)."
+            "median library size, and errors are in units of log2(x + 1).",
+            *facts["data"]["notes"],
         ]
     facts["command"] = shlex.join(["nanwise", *sys.argv[1:]])
     write(facts, folder)
@@ -258,5 +265,7 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def _figure(score: dict[str, Any]) -> str:
+    if score["mean"] is None:
+        return "failed"
     half = "" if score["ci"] is None else f" ± {score['ci']:.3f}"
     return f"{score['mean']:.3f}{half}"

@@ -13,7 +13,9 @@ def tell(facts: dict[str, Any]) -> list[str]:
     if not rows:
         return [_filled(facts)]
     shares = sorted({row["share"] for row in rows})
-    return [_best_at(rows, share) for share in dict.fromkeys((shares[0], shares[-1]))]
+    best = [_best_at(rows, share) for share in dict.fromkeys((shares[0], shares[-1]))]
+    failed = len(facts.get("failures") or [])
+    return [*best, f"Fits that failed: {failed}, see Failures."] if failed else best
 
 
 def _filled(facts: dict[str, Any]) -> str:

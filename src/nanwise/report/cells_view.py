@@ -22,6 +22,7 @@ def view(facts: dict[str, Any]) -> dict[str, Any]:
         "board": [_row(row, _best(rows, row.get("share"))) for row in rows],
         "figures": figures.named_charts([_chart(rows)] if rows else []),
         "files": facts.get("files") or [],
+        "failures": facts.get("failures") or [],
     }
 
 
@@ -40,6 +41,7 @@ def _row(row: dict[str, Any], best: float | None) -> dict[str, Any]:
         "method": row.get("method"),
         "share": row.get("share"),
         "share_text": percent(row.get("share")),
+        "failed": row.get("failed") or 0,
         "best": best is not None and mean_of(row) == best,
         "scores": [
             {"value": (row.get(name) or {}).get("mean"), "text": text_of(row.get(name))}

@@ -313,4 +313,5 @@ def _cells(page: dict[str, Any]) -> list[str]:
         *_section("Notes", "\n".join(f"- {text(note)}" for note in page["notes"])),
         *_section("Files", "\n".join(f"- {code(file)}" for file in page["files"])),
         *_section("Errors on hidden entries", table(heads, rows)),
+        *_section("Failures", table(("method", "run", "reason"), _failures(page))),
     ]

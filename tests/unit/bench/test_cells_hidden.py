@@ -1,5 +1,7 @@
 """Imputers of cells on hidden entries, and the figures of the paper."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,8 @@ from nanwise.bench.papers.sn_cells import OUR_STEPS, OUR_UNITS
 from nanwise.bench.papers.table import find_table
 from nanwise.bench.reproduce import reproduce
 from nanwise.data.cells import as_counts, write_cells
-from nanwise.errors import DataError
+from nanwise.errors import DataError, TrainingError
+from nanwise.report import render
 
 
 @pytest.fixture
@@ -62,6 +65,46 @@ def test_evaluation_has_a_row_for_each_method_and_share(values):
         evaluate_hidden(values, runs=0)
     with pytest.raises(DataError, match="at least 0"):
         evaluate_hidden(-values)
+
+
+def test_a_fit_that_fails_is_told_and_the_others_go_on(values):
+    class Fails(GeneMeans):
+        def __init__(self, seed):
+            self.seed = seed
+
+        def fit(self, X):
+            if self.seed == 1 or np.count_nonzero(X) < 0.5 * np.count_nonzero(values):
+                raise FloatingPointError("too little\nto learn from")
+            return super().fit(X)
+
+    made = {"fails": Fails, "means": lambda seed: GeneMeans()}
+    facts = evaluate_hidden(values, made, shares=(0.2, 0.8), runs=3)
+    some, none, *others = facts["rows"]
+    left = [score_hidden(GeneMeans(), values, 0.2, seed)[0]["rmse"] for seed in (0, 2)]
+    assert some["rmse"]["mean"] == pytest.approx(np.mean(left))
+    assert (some["runs"], some["failed"]) == (2, 1)
+    assert (none["runs"], none["failed"], none["fit_seconds"]) == (0, 3, None)
+    assert none["rmse"] == {"mean": None, "ci": None}
+    assert [row["runs"] for row in others] == [3, 3]
+    assert [(f["method"], f["fold"]) for f in facts["failures"]] == [
+        ("fails", "0.2 hidden, seed 1"),
+        *(("fails", f"0.8 hidden, seed {seed}") for seed in range(3)),
+    ]
+    assert facts["failures"][0]["error"] == "FloatingPointError: too little"
+    for form in ("html", "md"):
+        assert "0.8 hidden, seed 2" in render(facts, form)
+    with pytest.raises(TrainingError, match=r"every fit failed; fails: FloatingPointError"):
+        evaluate_hidden(values, {"fails": Fails}, shares=(0.8,), runs=2)
+
+
+def test_warnings_of_fits_are_notes(values):
+    class Loud(GeneMeans):
+        def fit(self, X):
+            warnings.warn("steps are large", UserWarning, stacklevel=2)
+            return super().fit(X)
+
+    facts = evaluate_hidden(values, {"loud": lambda seed: Loud()}, shares=(0.2,), runs=2)
+    assert facts["data"]["notes"] == ["UserWarning: steps are large (loud)"]
 
 
 def test_our_rows_have_our_defaults_at_every_scale():

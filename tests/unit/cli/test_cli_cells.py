@@ -78,6 +78,28 @@ def test_evaluate_ranks_methods_in_a_report(raw, tmp_path):
     assert "| mean of each gene | 60 % |" in (out / "report.md").read_text()
 
 
+def test_evaluate_goes_on_after_a_fit_that_fails(raw, tmp_path, monkeypatch):
+    from nanwise import AutoImpute
+
+    learn = AutoImpute.fit
+
+    def fit(self, X, y=None):
+        if not self.normalize:
+            raise MemoryError("no room")
+        return learn(self, X, y)
+
+    monkeypatch.setattr(AutoImpute, "fit", fit)
+    out = tmp_path / "report"
+    result = run("evaluate", raw[0], "--out", out, "--hide", "0.2", "--runs", "1", *TINY)
+    assert result.exit_code == 0, result.output
+    assert "warning: AutoImpute w/o SN failed with 0.2 hidden, seed 0: MemoryError" in result.stderr
+    row = next(line for line in result.stdout.splitlines() if "AutoImpute w/o SN" in line)
+    assert "failed" in row
+    facts = json.loads((out / "report.json").read_text())
+    assert [row["failed"] for row in facts["rows"]] == [0, 1, 0]
+    assert "no room" in (out / "report.html").read_text()
+
+
 def test_bad_input_is_one_line(raw, tmp_path):
     source, frame = raw
     out = tmp_path / "out.csv"

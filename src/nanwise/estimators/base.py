@@ -14,6 +14,7 @@ from nanwise.estimators.inputs import read_features, warn_about_gaps
 from nanwise.estimators.planned import Planned
 from nanwise.estimators.scale import SCALES, Scaler
 from nanwise.estimators.targets import read_weight
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.missing import observe
 from nanwise.train.checks import one_of
 from nanwise.train.plan import Plan
@@ -37,6 +38,7 @@ class NetEstimator(Planned, BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on rows with gaps.
 

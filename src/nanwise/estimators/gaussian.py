@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from nanwise.errors import DataError
 from nanwise.estimators.inputs import read_features, warn_about_gaps
 from nanwise.estimators.targets import read_numbers, read_weight
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.gaussian.conditional import conditional_mean, conditional_sample
 from nanwise.gaussian.em import fit_rows
 from nanwise.gaussian.moments import Moments
@@ -104,6 +105,7 @@ class EMRegressor(MultiOutputMixin, RegressorMixin, _Gaussian):
     [2.0, 1.1]
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the moments of target and features.
 
@@ -182,6 +184,7 @@ class GaussianImputer(OneToOneFeatureMixin, TransformerMixin, _Gaussian):
     [4.0, 7.9]
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the moments.
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nanwise.data.ratings import Ratings, Scale
 from nanwise.estimators.recommend import axes, top
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.train.checks import whole
 
 #: scores held at once while lists are made
@@ -56,6 +57,7 @@ class Recommender(BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, R: Any, validation: Any = None) -> Self:
         """Learn from ratings.
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nanwise.estimators.impute.base import Imputer
 from nanwise.estimators.impute.by_treatment import FillImputer, make_imputer
+from nanwise.estimators.whole_fit import all_or_nothing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,6 +127,7 @@ class TableImputer(TransformerMixin, BaseEstimator):
         """Whether gaps can be filled by random draws."""
         return imputer_of(self.method, self.params).samples
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a frame with gaps."""
         from nanwise.data.schema import Schema
@@ -133,6 +135,7 @@ class TableImputer(TransformerMixin, BaseEstimator):
         self.schema_ = Schema.infer(X, overrides=self.schema)
         return self.fit_checked(self.schema_.check(X)[0])
 
+    @all_or_nothing
     def fit_checked(self, checked: pd.DataFrame) -> Self:
         """As :meth:`fit`, for a frame that the ``check`` of a complete schema has given back."""
         if not hasattr(self, "schema_"):

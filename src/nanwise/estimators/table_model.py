@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nanwise import registry
 from nanwise.estimators.inputs import is_frame, read_features
 from nanwise.estimators.targets import read_column
+from nanwise.estimators.whole_fit import all_or_nothing
 
 TASKS = ("auto", "classification", "regression")
 
@@ -104,6 +105,7 @@ class TableModel(BaseEstimator):
         self.schema = schema
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> TableModel:
         """Learn the encoding of the columns and train the method."""
         if self.task not in TASKS:

@@ -16,6 +16,7 @@ from nanwise.estimators.image.pictures import blocks, warn_about_pixels
 from nanwise.estimators.image.treatment import ImageTreatment
 from nanwise.estimators.planned import refuse_misfit
 from nanwise.estimators.tasks import NetClassifier
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.train.checks import number, whole
 from nanwise.train.plan import Plan
 
@@ -117,6 +118,7 @@ class NanImageClassifier(NetClassifier):
         self.device = device
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on pictures with holes.
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nanwise.errors import DataError
 from nanwise.estimators.image.inputs import read_pictures
 from nanwise.estimators.image.pictures import blocks, plain
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.missing import observe
 from nanwise.train.checks import whole
 
@@ -42,6 +43,7 @@ class ImageImputer(TransformerMixin, BaseEstimator):
     #: pictures that are answered at once; memory goes with it
     at_once = 256
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from pictures with holes.
 

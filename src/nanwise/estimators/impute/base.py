@@ -15,6 +15,7 @@ from nanwise.completion import TableCompletion
 from nanwise.errors import DataError
 from nanwise.estimators.impute.tables import give_back, read_cells
 from nanwise.estimators.inputs import is_frame, warn_about_gaps
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.train.checks import whole
 
 
@@ -44,6 +45,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     #: rows that are filled at once; memory goes with it, answers do not
     rows_at_once = 4096
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from rows with gaps.
 

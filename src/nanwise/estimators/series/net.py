@@ -17,6 +17,7 @@ from nanwise.estimators.scale import Scaler
 from nanwise.estimators.series.choice import resolve
 from nanwise.estimators.series.inputs import Sequences, read_sequences
 from nanwise.estimators.series.treatment import SeriesTreatment
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.train.checks import one_of, whole
 from nanwise.train.plan import Plan
 
@@ -31,6 +32,7 @@ class SeriesEstimator(NetEstimator):
     units: int
     cell: str
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,

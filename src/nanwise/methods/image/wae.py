@@ -15,6 +15,7 @@ from nanwise.estimators.image.choice import resolve
 from nanwise.estimators.image.inputs import read_pictures
 from nanwise.estimators.image.net import PictureNet
 from nanwise.estimators.image.pictures import blocks
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.registry import method
 from nanwise.train.checks import number, whole
 from nanwise.train.plan import Plan
@@ -106,6 +107,7 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from pictures with holes.
 

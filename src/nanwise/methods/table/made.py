@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nanwise.errors import DataError
 from nanwise.estimators.planned import Planned, refuse_misfit
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.registry import method
 from nanwise.train.checks import one_of, whole
 from nanwise.train.plan import Plan
@@ -120,6 +121,7 @@ class MADE(Planned, DensityMixin, BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, *, validation: Any = None) -> Self:
         """Learn from complete rows.
 

@@ -97,7 +97,8 @@ class SeriesTable:
                 "task": self.task,
                 **target_facts(self.y, self.task),
                 "missing_share": float(1 - observed.mean()),
-                "notes": [*self._lengths(observed), *self.notes],
+                "about": self._lengths(observed),
+                "notes": list(self.notes),
                 "column_facts": self._variables(observed),
                 "pattern": pattern(ever, self.data.variables),
             }

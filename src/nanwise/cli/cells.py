@@ -82,7 +82,7 @@ def impute(source: str, out: str, unit: str, report: str | None, **given: Any) -
 
     start = perf_counter()
     target = check_target(output_file(out, [Path(source)]))
-    folder = None if report is None else output_folder(report, [Path(source)])
+    folder = None if report is None else output_folder(report, [Path(source)], "--report")
     model = _model(given)
     counts = _read(source, given)
     prep = None if given["prepared"] else CellPrep(genes=given["genes"]).fit(counts)

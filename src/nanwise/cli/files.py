@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from nanwise.data.schema import Schema
 
+#: what commands call the place that they write to, unless they say otherwise
+OUT = "--out"
+
 
 class Table(NamedTuple):
     """What stands behind the argument DATA."""
@@ -68,27 +71,33 @@ def complete_schema(path: str | None, table: Table) -> Schema | None:
     return Schema.infer(features, overrides=path, target=table.target)
 
 
-def output_file(path: str, inputs: Iterable[Path | None] = ()) -> Path:
-    """A file that may be written: not an input, not a folder; its folder is created."""
+def output_file(path: str, inputs: Iterable[Path | None] = (), option: str = OUT) -> Path:
+    """A file that may be written: not an input, not a folder; its folder is created.
+
+    ``option`` is what the command calls it.
+    """
     target = Path(path)
     if target.is_dir():
-        raise ValueError(f"-o {path} is a folder; name a file in it")
+        raise ValueError(f"{option} {path} is a folder; name a file in it")
     for source in inputs:
         if source is not None and _same(source, target):
             raise ValueError(
-                f"-o {path} is the input file; choose another name, nothing was changed"
+                f"{option} {path} is the input file; choose another name, nothing was changed"
             )
-    _make_folder(target.parent)
+    _make_folder(target.parent, option)
     return target
 
 
-def output_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
-    """A folder that may be written; created when it is not there."""
+def output_folder(path: str, inputs: Iterable[Path | None] = (), option: str = OUT) -> Path:
+    """A folder that may be written; created when it is not there.
+
+    ``option`` is what the command calls it.
+    """
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         what = "the input file" if any(s and _same(s, folder) for s in inputs) else "a file"
-        raise ValueError(f"{path} is {what}, not a folder; choose another name")
-    _make_folder(folder)
+        raise ValueError(f"{path} is {what}, not a folder; choose another name with {option}")
+    _make_folder(folder, option)
     return folder
 
 
@@ -100,13 +109,13 @@ def _is_dataset(name: str) -> bool:
     return any(facts["name"] == name for facts in known_datasets())
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(folder: Path, option: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"cannot create the folder {folder}: {error.strerror}") from error
     if not os.access(folder, os.W_OK):
-        raise ValueError(f"the folder {folder} is not writable; choose another with -o / --out")
+        raise ValueError(f"the folder {folder} is not writable; choose another with {option}")
 
 
 def _same(a: Path, b: Path) -> bool:

@@ -155,7 +155,7 @@ def _data(data: dict[str, Any]) -> dict[str, Any]:
         "task": data.get("task"),
         "target": data.get("target"),
         "target_stats": _target_stats(data),
-        "notes": [*(data.get("notes") or []), *randomness(data)],
+        "notes": [*(data.get("about") or []), *(data.get("notes") or []), *randomness(data)],
         "columns": [_column(c, rows) for c in listed[:MOST_COLUMNS_LISTED]],
         "more_columns": max(0, len(columns) - MOST_COLUMNS_LISTED),
     }

@@ -104,7 +104,8 @@ def test_bad_input_is_one_line(raw, tmp_path):
     source, frame = raw
     out = tmp_path / "out.csv"
     refused(run("impute", tmp_path / "none.csv", "--out", out), "not there")
-    refused(run("impute", source, "--out", source), "input file")
+    refused(run("impute", source, "--out", source), f"--out {source} is the input file")
+    refused(run("impute", source, "--out", out, "--report", source), "with --report")
     refused(run("impute", source, "--out", tmp_path / "a.xlsx"), "can be written as")
     refused(run("impute", source, "--out", out, "--set", "hiden=3"), "did you mean 'hidden'")
     refused(run("evaluate", source, "--hide", "0.5,2"), "--hide")

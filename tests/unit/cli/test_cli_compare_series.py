@@ -63,6 +63,8 @@ def test_ragged_series_are_ranked_saved_and_reported(files):
     new = read_series(series, variables=variables)
     assert model.predict(new.X).shape == (40,)
     assert "<svg" in (out / "report.html").read_text()
+    assert "Rows are sequences of" in (out / "report.html").read_text()
+    assert "Rows are sequences of" not in done.output
 
 
 def test_a_grid_of_steps_is_stressed_and_numbers_are_predicted(files):

@@ -15,13 +15,15 @@ def test_output_file_is_never_the_input(tmp_path):
     source = tmp_path / "x.csv"
     source.write_text("a\n1\n")
     os.link(source, tmp_path / "same.csv")
-    with pytest.raises(ValueError, match="is the input file"):
+    with pytest.raises(ValueError, match=r"^--out .*same\.csv is the input file"):
         files.output_file(str(tmp_path / "same.csv"), [source])
 
 
 def test_output_file_is_not_a_folder(tmp_path):
-    with pytest.raises(ValueError, match="is a folder"):
+    with pytest.raises(ValueError, match="^--out .* is a folder"):
         files.output_file(str(tmp_path))
+    with pytest.raises(ValueError, match="^--picture .* is a folder"):
+        files.output_file(str(tmp_path), option="--picture")
 
 
 def test_output_folder_is_not_a_file(tmp_path):
@@ -42,8 +44,10 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     # Root may write everywhere, so the question is answered for it.
     monkeypatch.setattr(files.os, "access", lambda path, mode: False)
-    with pytest.raises(ValueError, match="not writable"):
+    with pytest.raises(ValueError, match="not writable; choose another with --out"):
         files.output_folder(str(tmp_path))
+    with pytest.raises(ValueError, match="choose another with --report"):
+        files.output_folder(str(tmp_path), option="--report")
 
 
 def test_model_folder_does_not_bury_other_files(tmp_path):

@@ -20,9 +20,9 @@ def test_output_file_is_never_the_input(tmp_path):
 
 
 def test_output_file_is_not_a_folder(tmp_path):
-    with pytest.raises(ValueError, match="^--out .* is a folder"):
+    with pytest.raises(ValueError, match=r"^--out .* is a folder"):
         files.output_file(str(tmp_path))
-    with pytest.raises(ValueError, match="^--picture .* is a folder"):
+    with pytest.raises(ValueError, match=r"^--picture .* is a folder"):
         files.output_file(str(tmp_path), option="--picture")
 
 

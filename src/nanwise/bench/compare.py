@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nanwise.bench import board, grid
 from nanwise.bench.case import Case, Record, plain, versions
 from nanwise.bench.pool import spread
@@ -212,7 +210,7 @@ def _refuse_nothing_done(records: list[Record]) -> None:
 
 
 def _refit(case: Case, table: Table) -> Any:
-    return table.model_of(case).fit(*table.part(np.arange(len(table.y))))
+    return table.model_of(case).fit(*table.whole())
 
 
 def _winner(

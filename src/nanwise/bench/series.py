@@ -51,7 +51,7 @@ class SeriesTable:
     @cached_property
     def sequences(self) -> Sequences:
         """The sequences, checked."""
-        return read_sequences(self.data.X, self.data.statics)
+        return read_sequences(self.data)
 
     @property
     def is_array(self) -> bool:
@@ -64,6 +64,10 @@ class SeriesTable:
         if not self.is_array:
             return chosen, self.y[rows]
         return chosen.steps.reshape(len(rows), -1, chosen.steps.shape[1]), self.y[rows]
+
+    def whole(self) -> tuple[Any, np.ndarray]:
+        """All sequences with the names of their variables, and the targets."""
+        return self.sequences, self.y
 
     def model_of(self, case: Case) -> Any:
         """The unfitted model of a case."""

@@ -55,6 +55,10 @@ class Table:
         """Features and target of some rows."""
         return self.X.iloc[rows], self.y[rows]
 
+    def whole(self) -> tuple[Any, np.ndarray]:
+        """Features and target of all rows, for the model that is kept."""
+        return self.X, self.y
+
     def model_of(self, case: Case) -> Any:
         """The unfitted model of a case."""
         from nanwise.estimators.table_model import TableModel

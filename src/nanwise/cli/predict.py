@@ -33,36 +33,85 @@ ROWS, CELLS = 50_000, 10_000_000
     type=click.IntRange(min=1),
     help="Rows in memory at once.  [default: 50000, fewer for wide tables]",
 )
+@click.option(
+    "--step",
+    type=float,
+    metavar="WIDTH",
+    help="For a model of series: width of a time step.  [default: as the model was fitted]",
+)
+@click.option("--end", type=float, metavar="TIME", help="For a model of series: all end here.")
+@click.option(
+    "--variables",
+    metavar="A,B",
+    help="For a model of series that knows no names: the variables in the order of its fit.",
+)
 @options.quiet
-def command(
-    model: str,
-    data: str,
-    out: str,
-    proba: bool,
-    keep: tuple[str, ...],
-    chunk_rows: int | None,
-    quiet: bool,
-) -> None:
+def command(model: str, data: str, out: str, **given: Any) -> None:
     """Predict every row of the file DATA with the saved MODEL.
 
     Rows keep their order. The file is read and written in chunks and may be larger than memory.
+
+    With a model of series, as nanwise compare --series saves it, DATA is a long table with the
+    columns id, time, variable, value. It is read whole, and there is one prediction per id.
     """
     from nanwise.cli.files import output_file
     from nanwise.cli.models import open_saved
+    from nanwise.estimators.series.net import SeriesEstimator
+
+    file = output_file(out, [Path(data)])
+    found = open_saved(model)
+    refuse_unable(found, given["proba"])
+    if isinstance(found, SeriesEstimator):
+        from nanwise.cli.predict_series import predict_file
+
+        predict_file(found, data, file, given)
+        return
+    for option in ("step", "end", "variables"):
+        if given[option] is not None:
+            raise click.UsageError(f"--{option} is for models of series, not {_kind(found)}.")
+    _predict_table(found, data, file, given)
+
+
+def _predict_table(model: Any, data: str, file: Path, given: dict[str, Any]) -> None:
     from nanwise.cli.trouble import warn
     from nanwise.cli.wording import counted
     from nanwise.data.table import TableWriter, read_chunks
 
-    file = output_file(out, [Path(data)])
-    predictor = Predictor(open_saved(model), proba, keep)
+    predictor = Predictor(model, given["proba"], given["keep"])
     with TableWriter(file) as writer:
-        rows = chunk_rows or predictor.chunk_rows
+        rows = given["chunk_rows"] or predictor.chunk_rows
         chunks = read_chunks(data, rows=rows, numeric=predictor.numeric)
-        for answer in predictor.answers(chunks, quiet):
+        for answer in predictor.answers(chunks, given["quiet"]):
             writer.write(answer)
     for note in predictor.notes:
         warn(str(note))
     click.echo(f"{file}: {counted(predictor.rows, 'prediction')}")
+
+
+def refuse_unable(model: Any, proba: bool) -> None:
+    """ValueError for a saved object that cannot give what is asked for."""
+    if not hasattr(model, "predict"):
+        raise ValueError(f"a saved {_kind(model)} does not predict")
+    if proba and not hasattr(model, "predict_proba"):
+        raise ValueError("--proba: this model predicts numbers, not classes")
+
+
+def answer_columns(model: Any, X: Any, proba: bool) -> dict[str, Any]:
+    """Columns of the output: predictions, and the probability of each class."""
+    found = model.predict(X)
+    columns = {"prediction": found} if found.ndim == 1 else _numbered(found)
+    if proba:
+        table = model.predict_proba(X)
+        columns |= {f"probability_{c}": table[:, j] for j, c in enumerate(model.classes_)}
+    return columns
+
+
+def _numbered(found: Any) -> dict[str, Any]:
+    return {f"prediction_{j}": column for j, column in enumerate(found.T)}
+
+
+def _kind(model: Any) -> str:
+    return type(model).__name__
 
 
 class Predictor:
@@ -78,10 +127,7 @@ class Predictor:
     """
 
     def __init__(self, model: Any, proba: bool = False, keep: Iterable[str] = ()):
-        if not hasattr(model, "predict"):
-            raise ValueError(f"a saved {type(model).__name__} does not predict")
-        if proba and not hasattr(model, "predict_proba"):
-            raise ValueError("--proba: this model predicts numbers, not classes")
+        refuse_unable(model, proba)
         self.model = model
         self.proba = proba
         self.keep = list(keep)
@@ -116,10 +162,7 @@ class Predictor:
         """Predictions of one chunk, in the order of its rows."""
         kept = self._kept(chunk)
         X = self._features(chunk)
-        answer = {"prediction": self.model.predict(X)}
-        if self.proba:
-            table = self.model.predict_proba(X)
-            answer |= {f"probability_{c}": table[:, j] for j, c in enumerate(self.model.classes_)}
+        answer = answer_columns(self.model, X, self.proba)
         twice = [name for name in kept.columns if name in answer]
         if twice:
             raise ValueError(f"--keep {twice[0]}: the output has a column of that name already")

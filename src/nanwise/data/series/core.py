@@ -29,6 +29,9 @@ class SeriesData:
         Time of each step, where steps are not of equal length.
     notes : list of str
         What was left out or decided while reading.
+    reading : dict or None
+        What :func:`read_series` was told of time, ``{"step": …, "end": …}``; None where the series
+        come from elsewhere. A model that learns from them remembers it.
     """
 
     X: Any
@@ -39,6 +42,7 @@ class SeriesData:
     static_names: list[str] = field(default_factory=list)
     times: list[np.ndarray] | None = None
     notes: list[str] = field(default_factory=list)
+    reading: dict[str, float | None] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

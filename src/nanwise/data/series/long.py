@@ -116,15 +116,11 @@ def _series(
         late = lines.time >= end
         _note(notes, int(late.sum()), f"lines at or after time {end:g} were left out")
         lines = lines.keep(~late)
+    reading = {"step": step, "end": end}
     if step is None:
         number, times = _by_time(lines, len(ids))
-        return SeriesData(
-            _filled(lines, number, [len(t) for t in times], names),
-            ids,
-            names,
-            times=times,
-            notes=notes,
-        )
+        X: Any = _filled(lines, number, [len(t) for t in times], names)
+        return SeriesData(X, ids, names, times=times, notes=notes, reading=reading)
     # 0.3 / 0.1 is a little less than 3
     number = np.floor(np.round(lines.time / step, 9)).astype(np.int64)
     last = np.zeros(len(ids), dtype=np.int64)
@@ -133,8 +129,9 @@ def _series(
         number = np.minimum(number, last[0])
     np.maximum.at(last, lines.record, number)
     _refuse_many(int(last.max()) + 1, step, len(names))
-    X: Any = _filled(lines, number, (last + 1).tolist(), names)
-    return SeriesData(X if end is None else np.stack(X), ids, names, notes=notes)
+    X = _filled(lines, number, (last + 1).tolist(), names)
+    X = X if end is None else np.stack(X)
+    return SeriesData(X, ids, names, notes=notes, reading=reading)
 
 
 def _refuse_many(length: int, step: float, width: int) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from nanwise.data.series.core import SeriesData
 from nanwise.errors import DataError
 from nanwise.missing import gaps_to_nan
 
@@ -23,11 +24,17 @@ class Sequences:
         Steps of each sequence; their sum is S.
     statics : ndarray of float64, shape (N, P), or None
         What does not change over time; NaN in gaps.
+    variables : tuple of str, or None
+        Names of the D variables, where the source has them.
+    reading : dict or None
+        How a long table was cut into steps, see :class:`nanwise.data.series.SeriesData`.
     """
 
     steps: np.ndarray
     lengths: np.ndarray
     statics: np.ndarray | None = None
+    variables: tuple[str, ...] | None = None
+    reading: dict[str, float | None] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -45,7 +52,7 @@ class Sequences:
         ahead = np.cumsum(lengths) - lengths
         places = np.arange(lengths.sum()) + np.repeat(first - ahead, lengths)
         statics = None if self.statics is None else self.statics[chosen]
-        return Sequences(self.steps[places], lengths, statics)
+        return replace(self, steps=self.steps[places], lengths=lengths, statics=statics)
 
 
 def read_sequences(X: Any, statics: Any = None, name: str = "X") -> Sequences:
@@ -53,7 +60,7 @@ def read_sequences(X: Any, statics: Any = None, name: str = "X") -> Sequences:
 
     Parameters
     ----------
-    X : array or tensor of shape (N, T, D), list of arrays of shape (T_i, D), or Sequences
+    X : array or tensor (N, T, D), list of arrays or data frames (T_i, D), SeriesData or Sequences
         NaN, and what a masked array hides, is missing. Every step of an array counts, also an
         empty one at the end; sequences of different lengths are given as a list.
     statics : array of shape (N, P), optional
@@ -63,15 +70,19 @@ def read_sequences(X: Any, statics: Any = None, name: str = "X") -> Sequences:
     """
     if isinstance(X, Sequences):
         return X
+    if isinstance(X, SeriesData):
+        found = read_sequences(X.X, X.statics if statics is None else statics, name)
+        return replace(found, variables=tuple(X.variables), reading=X.reading)
     if _is_array(X):
         found = _of_array(_floats(X, name), name)
     else:
         _refuse_other_columns(X, name)
         found = _of_list([_floats(part, f"{name}[{i}]") for i, part in enumerate(X)], name)
+        found = replace(found, variables=_names(X))
     _refuse_infinite(found, name)
     if statics is None:
         return found
-    return Sequences(found.steps, found.lengths, read_statics(statics, len(found)))
+    return replace(found, statics=read_statics(statics, len(found)))
 
 
 def read_statics(statics: Any, n: int) -> np.ndarray:
@@ -108,6 +119,14 @@ def _refuse_other_columns(parts: Any, name: str) -> None:
                 f"{name}[{i}] has the columns {columns}, {name}[{frames[0][0]}] {frames[0][1]}; "
                 "bring the variables of all sequences into the same order"
             )
+
+
+def _names(parts: Any) -> tuple[str, ...] | None:
+    """Names of the columns if all sequences are data frames; as in scikit-learn, texts only."""
+    if not all(hasattr(part, "columns") for part in parts):
+        return None
+    names = tuple(parts[0].columns)
+    return names if all(isinstance(name, str) for name in names) else None
 
 
 def _floats(x: Any, name: str) -> np.ndarray:

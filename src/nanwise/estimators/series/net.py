@@ -46,8 +46,9 @@ class SeriesEstimator(NetEstimator):
 
         Parameters
         ----------
-        X : array of shape (N, T, D), or list of N arrays of shape (T_i, D)
+        X : array of shape (N, T, D), list of N arrays or data frames (T_i, D), or SeriesData
             NaN is a gap. The steps of a sequence are in the order of time; an empty step is a step.
+            Names of variables, where there are any, are remembered.
         y : array of shape (N,) or, for regression, (N, n_outputs)
             The target.
         sample_weight : array of shape (N,), optional
@@ -66,8 +67,9 @@ class SeriesEstimator(NetEstimator):
         data = read_sequences(X, statics)
         target = self._read_target(data, y)
         data, target, weight = self._weigh(data, target, sample_weight)
-        warn_about_gaps(data.steps)
+        warn_about_gaps(data.steps, data.variables)
         self.n_features_in_ = data.shape[1]
+        self._remember(data)
         self.n_statics_ = 0 if data.statics is None else data.statics.shape[1]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.treatment_ = resolve(self.gaps)
@@ -78,6 +80,13 @@ class SeriesEstimator(NetEstimator):
         source = self._learn(data, target, weight)
         self._run(source, self._held(held, held_target), seed)
         return self
+
+    def _remember(self, data: Sequences) -> None:
+        """Names of the variables and how they were read, as far as the source knows."""
+        self.__dict__.pop("feature_names_in_", None)
+        if data.variables is not None:
+            self.feature_names_in_ = np.array(data.variables, dtype=object)
+        self.reading_ = data.reading
 
     def _check_settings(self) -> None:
         from nanwise.nets.series.recurrent import CELLS
@@ -128,6 +137,24 @@ class SeriesEstimator(NetEstimator):
                 f"statics have {n_statics} columns, but {type(self).__name__} was fitted on "
                 f"{self.n_statics_}; pass the same statics to fit and predict"
             )
+        self._refuse_other_reading(data)
+
+    def _refuse_other_reading(self, data: Sequences) -> None:
+        """DataError for other names, or steps of another width, than those of ``fit``."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and data.variables is not None and list(names) != [*data.variables]:
+            raise DataError(
+                f"X has the variables {', '.join(data.variables)}, but {type(self).__name__} was "
+                f"fitted on {', '.join(names)}, in this order; read_series takes variables="
+            )
+        reading = getattr(self, "reading_", None)
+        if reading is not None and data.reading is not None:
+            width, own = reading["step"], data.reading["step"]
+            if width != own:
+                raise DataError(
+                    f"X was read with step={own}, but {type(self).__name__} was fitted on series "
+                    f"read with step={width}; read both alike"
+                )
 
     # -- between sequences and the network -------------------------------------------------------
 
@@ -243,7 +270,15 @@ class SeriesEstimator(NetEstimator):
             raise ValueError("treatment_ is not what its name says")
         if self.n_statics_ and not isinstance(self.static_scaler_, Scaler):
             raise ValueError("static_scaler_ is not what its name says")
+        if len(getattr(self, "feature_names_in_", ())) not in (0, self.n_features_in_):
+            raise ValueError("feature_names_in_ does not name the variables")
+        if not _is_reading(getattr(self, "reading_", None)):
+            raise ValueError("reading_ is not what its name says")
         refuse_misfit(self._network, weights)
+
+
+def _is_reading(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and value.keys() == {"step", "end"})
 
 
 def _stored(steps: np.ndarray) -> Any:

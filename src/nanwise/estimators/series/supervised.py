@@ -50,6 +50,10 @@ class NanSeriesClassifier(SeriesEstimator, NetClassifier):
         Variables per time step.
     n_statics_ : int
         Static features of a sequence.
+    feature_names_in_ : ndarray of str
+        Names of the variables, if SeriesData or data frames came; later ones must have the same.
+    reading_ : dict or None
+        How the long table behind the sequences was cut into steps, if that is known.
     scaler_ : Scaler
         Scaling of the variables.
     treatment_ : SeriesTreatment
@@ -155,6 +159,8 @@ class NanSeriesRegressor(SeriesEstimator, NetRegressor):
     ----------
     n_features_in_, n_statics_ : int
         Variables per time step, static features of a sequence.
+    feature_names_in_, reading_
+        As in :class:`NanSeriesClassifier`.
     scaler_, treatment_, net_, history_, n_iter_
         As in :class:`NanSeriesClassifier`.
 

@@ -154,7 +154,9 @@ def mix(values: Tensor, weights: Tensor) -> Tensor:
 def answer(pixels: Pixels, weights: Tensor, conv: Conv) -> tuple[Tensor, Parts]:
     """Expected ReLU of each window, (n, O, h, w), and what the way back can use."""
     twice, parts = twice_expected_relu(moments(pixels, conv))
-    return mix(twice, weights / 2), parts
+    # 1 + erf leaves rounding of either sign far below 0. erfc would not, but takes longer than all
+    # else per window together can spare; next to the other windows of a map that rounding is 0
+    return mix(twice, weights / 2).relu_(), parts
 
 
 class Gradients(NamedTuple):

@@ -249,6 +249,7 @@ def test_pictures_are_there_or_missing_as_a_whole():
     imputer = VSAEImputer(kinds=kinds, vector_latent=4, vector_hidden=16, **TINY).fit(x)
     assert [part.kind for part in imputer.features_.parts_] == ["vector", "vector"]
     assert imputer.net_.proposal.n_latents == 8
+    assert imputer.net_.hide == 0.3
     assert imputer.transform(x).shape == x.shape
     assert np.isfinite(imputer.log_prob(x, 10)).all()
 
@@ -257,7 +258,7 @@ def test_the_published_settings():
     imputer = VSAEImputer.published(draws=5, latent=3)
     assert (imputer.bound, imputer.variance, imputer.activation) == (1, 1.0, "printed")
     assert (imputer.draws, imputer.latent, imputer.warm_up) == (5, 3, 100)
-    assert (imputer.fewest, imputer.reach, imputer.effective) == (0, None, 0)
+    assert (imputer.hide, imputer.fewest, imputer.reach, imputer.effective) == (0, 0, None, 0)
     assert imputer.plan.epochs == 1000
 
 
@@ -273,6 +274,7 @@ def test_the_published_settings():
         ({"fewest": -1}, "fewest must be at least 0"),
         ({"reach": 0.0}, "reach must be above 0"),
         ({"effective": -1.0}, "effective must be at least 0"),
+        ({"hide": 1.0}, "hide must be at least 0 and below 1"),
     ],
 )
 def test_settings_are_refused_with_a_reason(setting, words):

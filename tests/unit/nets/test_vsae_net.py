@@ -101,6 +101,27 @@ def test_generated_values_of_gaps_are_scored_and_averaged():
     near(terms.bound() - without, [0.0, more])
 
 
+def test_attributes_that_are_not_shown_are_scored_by_latents_of_the_others():
+    shown = torch.tensor([[False, True], [False, True]])
+    hidden = known_answers().terms(FEATURES, OBSERVED, shown=shown)
+    plain = known_answers().terms(FEATURES, OBSERVED)
+    for found, wanted in zip(hidden[:3], plain[:3], strict=True):
+        near(found, wanted.tolist())
+    near(hidden.divergence[0], [divergence(1.0, 0.1) + divergence(-0.5, 0.4)] * 2)
+
+
+def test_training_hides_the_share_it_is_told():
+    net, seen = make(hide=0.3), []
+    rows = FEATURES.repeat(1000, 1), OBSERVED.repeat(1000, 1)
+    propose = net.proposal.forward
+    net.proposal.forward = lambda x, shown, noise: seen.append(shown) or propose(x, shown, noise)
+    net.training_step(rows)
+    assert not (seen[0] & ~rows[1]).any()
+    assert 0.67 < (seen[0].sum() / rows[1].sum()).item() < 0.73
+    net.validation_step(rows)
+    assert torch.equal(seen[1], rows[1])
+
+
 def test_a_completed_row_is_encoded_attribute_by_attribute():
     generated = FEATURES[None].clone()
     generated[0, 1, 0] = 2.0

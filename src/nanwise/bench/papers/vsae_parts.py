@@ -42,6 +42,7 @@ VSAE: dict[str, Any] = {
     "warm_up": 100,
     "draws": 100,
     "bound": 1,
+    "hide": 0.0,
     "variance": 1.0,
     "activation": "printed",
     "straight": True,
@@ -128,7 +129,8 @@ MODELS = (
     "standardised units: its decoders give nothing but means) and linear maps beside the hidden "
     "layers, which the other deep models have here, too, are ours. 'VSAE, our defaults' is not in "
     "the paper: a tighter bound (20 latents), learnt variances, activations between all layers, "
-    "bounded means of numbers, flattened weights of answers, of pictures 64 latents. "
+    "bounded means of numbers, flattened weights of answers, of pictures 64 latents and a share of "
+    "0.3 that the encoders do not see in training. "
     "Rivals have hidden layers of the same width and as many latents in all as VSAE."
 )
 BASELINE = "Filling by the mean (or the commonest level) is not in the paper."

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from nanwise.nets.mixed import vsae_answers as answers
+from nanwise.nets.mixed.layers import hidden_part
 from nanwise.nets.mixed.vsae_decoders import Decoders, log_pattern
 from nanwise.nets.mixed.vsae_proposal import Gaussian, Proposal, Sizes, normal
 from nanwise.nn.likelihoods import AnyPart
@@ -74,6 +75,9 @@ class VSAENet(nn.Module):
         Least effective number of these, see :func:`nanwise.nets.mixed.vsae_answers.flatten`.
     bound : int
         Latents of a row in the bound that is maximised; 1 is the evidence lower bound.
+    hide : float
+        Share of the observed attributes that the proposal does not see in training. They stay in
+        the bound, which is one of the same likelihood, by another proposal.
     norm : bool
         Whether hidden layers are normalised over the batch.
     straight : bool
@@ -99,6 +103,7 @@ class VSAENet(nn.Module):
         importance: int = 1000,
         effective: float = 0.0,
         bound: int = 1,
+        hide: float = 0.0,
         norm: bool = True,
         straight: bool = False,
         numbers: str = "gaussian",
@@ -124,7 +129,7 @@ class VSAENet(nn.Module):
         )
         self.second_pass, self.warm_up = second_pass, warm_up
         self.draws, self.importance, self.bound = draws, importance, bound
-        self.effective = effective
+        self.effective, self.hide = effective, hide
         self.generating = False
 
     # -- training --------------------------------------------------------------------------------
@@ -137,13 +142,14 @@ class VSAENet(nn.Module):
     def training_step(self, batch: tuple[Tensor, Tensor], phase: str = "main") -> Tensor:
         """Negative mean bound of the batch."""
         features, observed = batch
+        shown = hidden_part(observed, self.hide)
         if not self.generating or bool(observed.all()):
-            return -self.terms(features, observed).bound().mean()
+            return -self.terms(features, observed, shown=shown).bound().mean()
         generated = self.imagine(features, observed)
         if self.second_pass == "keep":
-            return -self.terms(features, observed, generated).bound().mean()
+            return -self.terms(features, observed, generated, shown=shown).bound().mean()
         completed = self.completed_terms(observed, generated).bound().mean()
-        return -0.5 * (completed + self.terms(features, observed).bound().mean())
+        return -0.5 * (completed + self.terms(features, observed, shown=shown).bound().mean())
 
     def validation_step(self, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         """Negative bound of what is observed: comparable before and after the warm-up."""
@@ -178,9 +184,14 @@ class VSAENet(nn.Module):
         observed: Tensor,
         generated: Tensor | None = None,
         generator: torch.Generator | None = None,
+        shown: Tensor | None = None,
     ) -> Terms:
-        """The bound at random latents of the proposal, with ``generated`` (D, N, F) values."""
-        z, proposal, noise = self.latents(features, observed, self.bound, generator)
+        """The bound at random latents of the proposal, with ``generated`` (D, N, F) values.
+
+        The proposal sees what is ``shown`` of the observed attributes; None: all.
+        """
+        shown = observed if shown is None else shown
+        z, proposal, noise = self.latents(features, shown, self.bound, generator)
         return self.terms_at(z, self.cost(proposal, noise), features, observed, generated)
 
     def cost(self, proposal: Gaussian, noise: Tensor) -> Tensor:

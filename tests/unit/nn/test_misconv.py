@@ -196,7 +196,7 @@ def test_boxes_are_the_windows_that_touch_a_hole():
         holes = F.conv2d(1 - present, torch.ones(1, 2, kernel, kernel).double(), None, *places)[
             :, 0
         ]
-        grid = Grid(*((n, n) for n in (kernel, *places)), (11, 13), tuple(holes.shape[1:]), 2)
+        grid = Grid(*((n, n) for n in (kernel, *places)), (11, 13), tuple(holes.shape[1:]))
         found = boxes(present, grid)
         for number, hole in enumerate(holes > 0):
             if not hole.any():
@@ -217,3 +217,31 @@ def test_a_density_of_other_pictures_is_refused():
         layer(x[:3], density)
     with pytest.raises(ValueError, match="expected pictures"):
         layer(x[:, :1], density)
+
+
+def test_a_window_far_from_zero_costs_no_accuracy():
+    """Exponents are cut where exp would leave the normal numbers: the answer is max(0, m)."""
+    x, density = make()
+    density = density._replace(means=density.means * 1e3)
+    layer = layer_of({"kernel_size": 3, "padding": 1})
+    for dtype in (torch.float32, torch.float64):
+        parts = MFA(*(part.to(dtype) for part in density[:4]), density.observed)
+        want = straightforward(x, density, layer.double())
+        got = layer.to(dtype)(x.to(dtype), parts).double()
+        torch.testing.assert_close(
+            got, want, rtol=1e-5, atol=1e-3 if dtype is torch.float32 else 1e-250
+        )
+
+
+def test_half_precision_and_autocast():
+    x, density = make()
+    layer = layer_of({"kernel_size": 3, "padding": 1}).float()
+    single = MFA(*(part.float() for part in density[:4]), density.observed)
+    want = layer(x.float(), single)
+    with torch.autocast("cpu", torch.bfloat16):
+        got = layer(x.float(), single)
+        got.sum().backward()
+    torch.testing.assert_close(got, want)
+    half = MFA(*(part.bfloat16() for part in density[:4]), density.observed)
+    got = layer.bfloat16()(x.bfloat16(), half)
+    torch.testing.assert_close(got.float(), want, rtol=0.05, atol=0.05)

@@ -45,7 +45,7 @@ def misconv2d(
     alone = values.ndim == 3
     if alone:
         values, present = values[None], present[None]
-    parts: list[Tensor] = list(density.check(values).expand(len(values))[:4])
+    parts: list[Tensor] = list(_for_each(density.check(values), values.shape[0])[:4])
     steps, apart = _pair(stride), _pair(dilation)
     before, more = _padding(padding, weight, apart)
     if any(more):
@@ -70,6 +70,10 @@ def misconv2d(
         )
     )
     return out[0] if alone else out
+
+
+def _for_each(density: MFA, n: int) -> MFA:
+    return density if density.weights.shape[0] == n else density.expand(n)
 
 
 def _padding(padding: Padding, weight: Tensor, dilation: list[int]) -> tuple[list[int], list[int]]:

@@ -7,105 +7,53 @@ A window of a picture whose hole is normal is normal too, with mean m and varian
 
 with derivatives :math:`\tfrac12 (1 + erf(u))` in m and :math:`e^{-u^2} / (2 \sqrt\pi t)` in v. Both
 are written for t, twice the answer is computed and the half goes to the weights of the mixture:
-every constant costs a pass over all windows otherwise. Maps lie in memory as (..., h, w, O), which
-convolutions of few channels prefer.
+every constant costs a pass over all windows otherwise. Maps are (groups, n, K, windows of a
+picture, channels), see :mod:`nanwise.nn.holes.columns`; one factor has its map at a time.
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+
+from nanwise.nn.holes.columns import Columns, Conv, answers, product
 
 _LOG_TWICE_OVER_ROOT_PI = math.log(2 / math.sqrt(math.pi))
 _LEAST = 1e-30  # t below which a window counts as certain
 
 
-class Conv(NamedTuple):
-    """The convolution of a patch; its pixels are cut out with their padding already."""
-
-    kernel: Tensor
-    bias: Tensor | None
-    stride: list[int]
-    dilation: list[int]
-    groups: int
-
-    def __call__(self, pixels: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
-        """Maps (..., O, h, w) of pixels (..., C, h, w)."""
-        out = F.conv2d(flat(pixels), kernel, bias, self.stride, 0, self.dilation, self.groups)
-        return out.unflatten(0, pixels.shape[:-3])
-
-    def back(
-        self, grad: Tensor, pixels: Tensor, kernel: Tensor, inputs: bool
-    ) -> tuple[Tensor, Tensor]:
-        """Gradients in pixels, if asked for, and kernel."""
-        into, weight, _ = torch.ops.aten.convolution_backward(
-            flat(grad),
-            flat(pixels),
-            kernel,
-            None,
-            self.stride,
-            [0, 0],
-            self.dilation,
-            False,
-            [0, 0],
-            self.groups,
-            [inputs, True, False],
-        )
-        return into.unflatten(0, pixels.shape[:-3]) if inputs else into, weight
-
-
-class Pixels(NamedTuple):
-    """What windows see.
-
-    Attributes
-    ----------
-    filled : Tensor, shape (n, K, C, h, w)
-        The picture with means in its hole.
-    factors : Tensor, shape (n, K, l, C, h, w)
-        Factors in the hole.
-    noise : Tensor, shape (n, K, C, h, w)
-        Variances in the hole.
-    """
-
-    filled: Tensor
-    factors: Tensor
-    noise: Tensor
-
-
 class Moments(NamedTuple):
-    """Of the windows, for each component.
-
-    Attributes
-    ----------
-    mean : Tensor, shape (n, K, O, h, w)
-        m.
-    factors : Tensor, shape (n, K, l, O, h, w)
-        Answers to the factors.
-    spread : Tensor, shape (n, K, O, h, w)
-        t, the root of twice the variance.
-    """
+    """Of the windows, for each component: m, and t, the root of twice the variance."""
 
     mean: Tensor
-    factors: Tensor
     spread: Tensor
 
 
-def moments(pixels: Pixels, conv: Conv) -> Moments:
-    """Mean and spread of each window; no bias in the latter."""
-    mean = conv(pixels.filled, conv.kernel, conv.bias)
-    factors = conv(pixels.factors, conv.kernel)
-    spread = conv(pixels.noise, conv.kernel.square() * 2)
-    for factor in factors.unbind(2):
+def moments(pixels: Tensor, conv: Conv) -> Moments:
+    """Mean and spread of each window of boxes (n, K, l + 2, C, h, w).
+
+    The maps of a box are the l factors in the hole, the picture with means in its hole, and the
+    variances of the noise in the hole; no bias but in the mean.
+    """
+    n, components, maps = pixels.shape[:3]
+    columns, matrix = Columns(pixels, conv), conv.matrix()
+    kernel = matrix[:, :-1]
+    spread = answers(columns.of(maps - 1), kernel.square().mul_(2))
+    factor = torch.empty_like(spread)
+    for number in range(maps - 2):
+        answers(columns.of(number), kernel, out=factor)
         spread.addcmul_(factor, factor, value=2)
-    return Moments(mean, factors, spread.sqrt_())
+    mean = answers(columns.with_ones(maps - 2), matrix)
+    shape = (conv.groups, n, components, -1, matrix.shape[-1])
+    return Moments(mean.view(shape), spread.sqrt_().view(shape))
 
 
 class Slopes(NamedTuple):
-    """Of twice the expected ReLU of each window, (n, K, O, h, w) each.
+    """Of twice the expected ReLU of each window, (groups, n, K, windows, channels) each.
 
     Attributes
     ----------
@@ -134,29 +82,34 @@ class Parts(NamedTuple):
 
 
 def twice_expected_relu(found: Moments) -> tuple[Tensor, Parts]:
-    """2 E max(0, z) of each window and component, (n, K, O, h, w)."""
+    """2 E max(0, z) of each window and component."""
     least = found.spread.clamp_min(_LEAST)
     u = found.mean / least  # so large, where a window is certain, that the answer is max(0, m)
-    bell = torch.addcmul(u.new_tensor(_LOG_TWICE_OVER_ROOT_PI), u, u, value=-1).exp_()
+    bell = torch.addcmul(u.new_full((), _LOG_TWICE_OVER_ROOT_PI), u, u, value=-1)
+    bell.clamp_min_(_lowest_exponent(u.dtype)).exp_()
     erf = u.erf_()
     twice = torch.addcmul(found.mean, found.mean, erf).addcmul_(found.spread, bell, value=0.5)
     return twice, Parts(erf, bell, found.spread, least)
 
 
 def mix(values: Tensor, weights: Tensor) -> Tensor:
-    """Sum over the components of values (n, K, ...), weighted by (n, K)."""
-    total = values[:, 0] * weights[:, 0, None, None, None]
-    for k in range(1, values.shape[1]):
-        total.addcmul_(values[:, k], weights[:, k, None, None, None])
+    """Sum over the components of values (groups, n, K, ...), weighted by (n, K)."""
+    scale = weights[None, :, :, None, None]
+    total = values[:, :, 0] * scale[:, :, 0]
+    for k in range(1, values.shape[2]):
+        total.addcmul_(values[:, :, k], scale[:, :, k])
     return total
 
 
-def answer(pixels: Pixels, weights: Tensor, conv: Conv) -> tuple[Tensor, Parts]:
-    """Expected ReLU of each window, (n, O, h, w), and what the way back can use."""
+def answer(pixels: Tensor, weights: Tensor, conv: Conv) -> tuple[Tensor, Parts]:
+    """Expected ReLU (groups, n, windows, channels), and what the way back can use.
+
+    1 + erf leaves rounding of either sign far below 0: the caller cuts at 0. erfc would not, but
+    takes longer than all else per window together can spare; next to the other windows of a map
+    that rounding is 0.
+    """
     twice, parts = twice_expected_relu(moments(pixels, conv))
-    # 1 + erf leaves rounding of either sign far below 0. erfc would not, but takes longer than all
-    # else per window together can spare; next to the other windows of a map that rounding is 0
-    return mix(twice, weights / 2).relu_(), parts
+    return mix(twice, weights / 2), parts
 
 
 class Gradients(NamedTuple):
@@ -164,40 +117,47 @@ class Gradients(NamedTuple):
 
     kernel: Tensor
     bias: Tensor
-    pixels: Pixels
+    pixels: Tensor | None
 
 
 def gradients(
-    grad: Tensor, pixels: Pixels, weights: Tensor, slopes: Slopes, conv: Conv, inputs: bool
+    grad: Tensor, pixels: Tensor, weights: Tensor, slopes: Slopes, conv: Conv, inputs: bool
 ) -> Gradients:
-    """The way back of :func:`answer` for a gradient (n, O, h, w)."""
-    half = grad[:, None] * (weights / 2)[:, :, None, None, None]
-    for_mean = torch.addcmul(half, half, slopes.mean)
-    for_variance = half.mul_(slopes.variance)
-    # dv = 2 r dr for the answer r to a factor, and half of the slope in v belongs to noise
-    for_factors = conv(pixels.factors, conv.kernel).mul_(for_variance[:, :, None])
-    squared = conv.kernel.square() / 2
-    mean, kernel = conv.back(for_mean, pixels.filled, conv.kernel, inputs)
-    factors, by_factors = conv.back(for_factors, pixels.factors, conv.kernel, inputs)
-    noise, by_noise = conv.back(for_variance, pixels.noise, squared, inputs)
-    kernel.add_(by_factors).addcmul_(by_noise, conv.kernel)
-    return Gradients(kernel, for_mean.sum((0, 1, 3, 4)), Pixels(mean, factors, noise))
+    """The way back of :func:`answer` for a gradient (groups, n, windows, channels)."""
+    half = grad[:, :, None] * (weights / 2)[None, :, :, None, None]
+    for_mean = torch.addcmul(half, half, slopes.mean).flatten(1, 3)
+    for_variance = half.mul_(slopes.variance).flatten(1, 3)
+    columns, maps = Columns(pixels, conv), pixels.shape[2]
+    matrix = conv.matrix()[:, :-1]
+    # Half of the slope in v belongs to noise, and dv = 2 r dr for the answer r to a factor.
+    kernel = product(columns.of(maps - 1), for_variance).mul_(matrix)
+    with_bias = product(columns.with_ones(maps - 2), for_mean)
+    kernel += with_bias[:, :-1]
+    for_factor, back = torch.empty_like(for_variance), []
+    for number in range(maps - 2):
+        seen = columns.of(number)
+        answers(seen, matrix, out=for_factor).mul_(for_variance)
+        kernel += product(seen, for_factor)
+        if inputs:
+            back.append(product(matrix, for_factor.transpose(1, 2)))
+    into = None
+    if inputs:
+        back.append(product(matrix, for_mean.transpose(1, 2)))
+        back.append(product(matrix.square().div_(2), for_variance.transpose(1, 2)))
+        into = conv.pixels(torch.stack(back, 2), pixels.shape)
+    return Gradients(conv.kernel_of(kernel), with_bias[:, -1].flatten(), into)
 
 
-def for_weights(grad: Tensor, pixels: Pixels, conv: Conv) -> Tensor:
+def for_weights(grad: Tensor, pixels: Tensor, conv: Conv) -> Tensor:
     """Gradient of :func:`answer` in the weights of the mixture, (n, K)."""
     twice, _ = twice_expected_relu(moments(pixels, conv))
-    return twice.mul_(grad[:, None]).sum((2, 3, 4)).div_(2)
+    return twice.mul_(grad[:, :, None]).sum((0, 3, 4)).div_(2)
 
 
-def flat(maps: Tensor) -> Tensor:
-    """Maps (..., C, h, w), channels next to each other, as (N, C, h, w)."""
-    lying = maps.movedim(-3, -1).flatten(0, -4).contiguous()
-    n, h, w, c = lying.shape
-    # Strides written out: torch reads the layout from them, and an axis of length 1 has any stride.
-    return lying.as_strided((n, c, h, w), (h * w * c, 1, w * c, c))
+@lru_cache
+def _lowest_exponent(dtype: torch.dtype) -> float:
+    """An exponent whose exp is next to nothing (1e-35, in double precision 1e-283).
 
-
-def channels_last(maps: Tensor) -> Tensor:
-    """Copy of maps (..., C, h, w) in which the channels lie next to each other in memory."""
-    return maps.movedim(-3, -1).contiguous().movedim(-1, -3)
+    Where exp falls below the smallest normal number, torch takes up to a hundred times as long.
+    """
+    return 0.92 * math.log(torch.finfo(dtype).tiny)

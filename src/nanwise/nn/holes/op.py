@@ -15,12 +15,16 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from nanwise.nn.holes import passes
-from nanwise.nn.holes.moments import Pixels, Slopes
+from nanwise.nn.holes.moments import Slopes
 from nanwise.nn.holes.passes import Kept, Scene, Wanted
 
 
 def expected_relu_conv2d(scene: Scene) -> Tensor:
     """Activations (N, O, H', W'), with gradients."""
+    device = scene.kernel.device.type
+    if torch.is_autocast_enabled(device):  # variances in half precision would be too rough
+        with torch.autocast(device, enabled=False):
+            return expected_relu_conv2d(scene.to(scene.kernel.dtype))
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return operator(*scene)
     if torch.is_grad_enabled() and any(part.requires_grad for part in _tensors(scene)):
@@ -33,7 +37,7 @@ class _Keeping(torch.autograd.Function):
     def forward(ctx: Any, *scene: Any) -> Tensor:
         out, kept = passes.forward(Scene(*scene), keep=True)
         ctx.windows, ctx.patches = scene[8:], [one.patch for one in kept]
-        maps = [part for one in kept for part in (*one.pixels, one.missing, *one.slopes)]
+        maps = [part for one in kept for part in (one.pixels, *one.slopes)]
         ctx.save_for_backward(out, *scene[:8], *maps)
         return out
 
@@ -43,11 +47,12 @@ class _Keeping(torch.autograd.Function):
         out, *parts = ctx.saved_tensors
         scene, maps = Scene(*parts[:8], *ctx.windows), iter(parts[8:])
         kept = [
-            Kept(patch, Pixels(a, b, c), missing, Slopes(d, e))
-            for patch, a, b, c, missing, d, e in zip(ctx.patches, *[maps] * 6, strict=True)
+            Kept(patch, pixels, Slopes(mean, variance))
+            for patch, pixels, mean, variance in zip(ctx.patches, *[maps] * 3, strict=True)
         ]
         wants = ctx.needs_input_grad
-        return _in_place(passes.backward(scene, grad, out, kept, _wanted(wants)), wants)
+        with torch.autocast(grad.device.type, enabled=False):
+            return _in_place(passes.backward(scene, grad, out, kept, _wanted(wants)), wants)
 
 
 @torch.library.custom_op("nanwise::expected_relu_conv2d", mutates_args=())

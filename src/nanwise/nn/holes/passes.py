@@ -1,8 +1,8 @@
 """There and back through a batch of pictures with random holes.
 
 The whole batch goes through an ordinary convolution and ReLU. Then the boxes around the holes are
-cut out, some pictures at a time, and computed anew with means and variances. Maps of the l factors
-exist for one patch at a time only; on the way back they are computed again.
+cut out, some pictures at a time, and computed anew with means and variances. The map of a factor
+exists for one patch at a time only; on the way back it is computed again.
 """
 
 from __future__ import annotations
@@ -15,19 +15,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from nanwise.nn.holes.boxes import Grid, Patch, boxes, patches
-from nanwise.nn.holes.moments import (
-    Conv,
-    Pixels,
-    Slopes,
-    answer,
-    channels_last,
-    flat,
-    for_weights,
-    gradients,
-)
+from nanwise.nn.holes.columns import Conv
+from nanwise.nn.holes.moments import Slopes, answer, for_weights, gradients
 
-#: Numbers that the maps of a patch may hold: enough to make the cost of a call small.
-_BUDGET = 12_000_000
+#: Numbers that the maps of a patch may hold: enough to make the cost of a call small; more is no
+#: faster.
+_BUDGET = 6_000_000
 
 
 class Scene(NamedTuple):
@@ -58,6 +51,10 @@ class Scene(NamedTuple):
     dilation: list[int]
     groups: int
 
+    def to(self, dtype: torch.dtype) -> Scene:
+        """The same with all numbers of one type."""
+        return Scene._make(part.to(dtype) if isinstance(part, Tensor) else part for part in self)
+
     @property
     def conv(self) -> Conv:
         """The convolution of a patch."""
@@ -65,26 +62,25 @@ class Scene(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Of a patch: what it saw, which of its pixels (n, C, h, w) are missing, and the slopes."""
+    """Of a patch: what its windows saw, see :func:`_pixels`, and the slopes."""
 
     patch: Patch
-    pixels: Pixels
-    missing: Tensor
+    pixels: Tensor
     slopes: Slopes
 
 
 def forward(scene: Scene, keep: bool) -> tuple[Tensor, list[Kept]]:
     """Activations (N, O, H', W') and, unless empty, what the way back needs."""
-    out = F.conv2d(scene.values, *scene[6:]).relu_()
+    out = F.conv2d(scene.values, *scene[6:])
     kept = []
     for patch in _patches(scene, out):
-        pixels, missing = _pixels(patch, scene)
+        pixels = _pixels(patch, scene)
         new, parts = answer(pixels, scene.weights[patch.rows], scene.conv)
-        for box, one in zip(patch.views(out), new, strict=True):
+        for box, one in zip(patch.views(out), _boxes(new, patch), strict=True):
             box.copy_(one)
         if keep:
-            kept.append(Kept(patch, pixels, missing, parts.slopes()))
-    return out, kept
+            kept.append(Kept(patch, pixels, parts.slopes()))
+    return out.relu_(), kept
 
 
 class Wanted(NamedTuple):
@@ -104,21 +100,18 @@ def backward(
         for part, want in zip(scene[:5], (*wanted, wanted.density, wanted.density), strict=True)
     ]
     kernel, bias = _outside(scene, grad, out, [one.patch for one in kept], into[0])
-    for patch, pixels, missing, slopes in kept:
-        asked = torch.stack([box.movedim(0, -1) for box in patch.views(grad)]).movedim(-1, 1)
+    for patch, pixels, slopes in kept:
+        asked = _maps(patch.views(grad), scene.groups)
         weights = scene.weights[patch.rows]
         inputs = wanted.values or wanted.density
         got = gradients(asked, pixels, weights, slopes, scene.conv, inputs)
         kernel += got.kernel
         bias += got.bias
-        if wanted.values:
-            patch.add(into[0], got.pixels.filled.sum(1) * (patch.inside - missing))
         if wanted.weights:
             into[1][patch.rows] = for_weights(asked, pixels, scene.conv)
-        if wanted.density:
-            patch.add(into[2], got.pixels.filled * missing[:, None])
-            patch.add(into[3], got.pixels.factors * missing[:, None, None])
-            patch.add(into[4], got.pixels.noise * missing[:, None])
+        if got.pixels is None:
+            continue
+        _pass_on(patch, scene, got.pixels, into)
     return [*into, kernel, bias]
 
 
@@ -135,23 +128,68 @@ def _patches(scene: Scene, out: Tensor) -> Iterator[Patch]:
         pair(scene.dilation),
         pair(scene.present.shape),
         pair(out.shape),
-        scene.present.shape[1],
     )
-    components, factors = scene.factors.shape[1:3]
-    maps = components * (factors + 5) * out.shape[1]
-    return patches(boxes(scene.present, grid), grid, maps, _BUDGET, out)
+    components, rank, channels = scene.factors.shape[1:4]
+    # On the way back about seven maps of answers and one of columns are there at a time.
+    windows = components * (7 * out.shape[1] + scene.kernel[0].numel() * scene.groups)
+    maps = (windows, components * (rank + 2) * channels)
+    return patches(boxes(scene.present, grid), grid, maps, _BUDGET, out.device)
 
 
-def _pixels(patch: Patch, scene: Scene) -> tuple[Pixels, Tensor]:
-    """What the windows of a patch see, and which pixels (n, C, h, w) are missing."""
-    known = patch.read(scene.present) * patch.inside
-    missing = patch.inside - known
-    # values are 0 in holes, but what was read beyond the border may be anything
-    filled = patch.read(scene.values).mul_(known)[:, None]
-    filled = torch.addcmul(filled, patch.read(scene.means), missing[:, None])
-    factors = patch.read(scene.factors).mul_(missing[:, None, None])
-    noise = patch.read(scene.noise).mul_(missing[:, None])
-    return Pixels(filled, factors, noise), missing
+def _pixels(patch: Patch, scene: Scene) -> Tensor:
+    """What the windows of a patch see, (n, K, l + 2, C, h, w).
+
+    Factors in the hole, the picture with means in its hole, and variances in the hole. Made of
+    whole pictures: that takes less time than to cut boxes out of each part first.
+    """
+    rows = patch.rows
+    factors = scene.factors[rows]
+    rank = factors.shape[2]
+    whole, inner = _padded(patch, factors)
+    missing = (1 - scene.present[rows])[:, None]
+    torch.mul(factors, missing[:, None], out=inner[:, :, :rank])
+    filled = scene.values[rows][:, None]
+    torch.addcmul(filled, scene.means[rows], missing, out=inner[:, :, rank])
+    torch.mul(scene.noise[rows], missing, out=inner[:, :, rank + 1])
+    return torch.stack(patch.pixels(whole))
+
+
+def _padded(patch: Patch, factors: Tensor) -> tuple[Tensor, Tensor]:
+    """Zeros (n, K, l + 2, C, Hp, Wp), and of them those that are not padding."""
+    n, components, rank, channels, height, width = factors.shape
+    above, beside = patch.grid.padding
+    whole = factors.new_zeros(n, components, rank + 2, channels, *patch.grid.padded)
+    return whole, whole[..., above : above + height, beside : beside + width]
+
+
+def _pass_on(patch: Patch, scene: Scene, pixels: Tensor, into: list[Tensor]) -> None:
+    """Add the gradient of :func:`_pixels` to those that are wanted; the others are empty."""
+    values, _, means, factors, noise = into
+    rows, rank = patch.rows, pixels.shape[2] - 2
+    whole, grad = _padded(patch, scene.factors[rows])
+    for box, one in zip(patch.pixels(whole), pixels, strict=True):
+        box.copy_(one)
+    present = scene.present[rows]
+    missing = (1 - present)[:, None]
+    if values.numel():
+        values[rows] += grad[:, :, rank].sum(1) * present
+    if means.numel():
+        means[rows] = grad[:, :, rank] * missing
+        noise[rows] = grad[:, :, rank + 1] * missing
+    if factors.numel():
+        factors[rows] = grad[:, :, :rank] * missing[:, None]
+
+
+def _boxes(maps: Tensor, patch: Patch) -> Tensor:
+    """Maps (groups, n, windows, channels) as boxes (n, O, height, width)."""
+    boxes = maps.unflatten(2, patch.size).permute(1, 0, 4, 2, 3)
+    return boxes.reshape(maps.shape[1], -1, *patch.size)
+
+
+def _maps(boxes: list[Tensor], groups: int) -> Tensor:
+    """Boxes (O, height, width) as maps (groups, n, windows, channels)."""
+    maps = torch.stack([one.movedim(0, -1) for one in boxes])
+    return maps.flatten(1, 2).unflatten(-1, (groups, -1)).movedim(2, 0).contiguous()
 
 
 def _outside(
@@ -171,7 +209,7 @@ def _outside(
         bias += part.sum((0, 2, 3))  # much faster than together with the others
         seen = scene.values[some]
         if seen.shape[1] == 1:  # the one case in which rearranging pays
-            part, seen = flat(channels_last(part)), flat(channels_last(seen))
+            part, seen = _channels_last(part), _channels_last(seen)
         inputs, weight, _ = torch.ops.aten.convolution_backward(
             part,
             seen,
@@ -189,3 +227,11 @@ def _outside(
         if into.numel():
             into[some] = inputs
     return kernel, bias
+
+
+def _channels_last(maps: Tensor) -> Tensor:
+    """Maps (N, C, h, w) with the channels next to each other in memory."""
+    n, c, h, w = maps.shape
+    lying = maps.movedim(1, -1).contiguous()
+    # Strides written out: torch reads the layout from them, and an axis of length 1 has any stride.
+    return lying.as_strided((n, c, h, w), (h * w * c, 1, w * c, c))

@@ -51,6 +51,7 @@ PAIRS = {
     "knn": ("ours:knn", "sklearn:knn"),
     "gain": ("ours:gain", "hyperimpute:gain"),
     "mice": ("ours:mice", "miceforest:expect"),
+    "boosted": ("ours:boosted", "miceforest:expect"),
     "miwae": ("ours:miwae", "hyperimpute:miwae"),
     "missforest": ("ours:missforest", "hyperimpute:missforest"),
     "trees": ("ours:chained", "sklearn:trees"),

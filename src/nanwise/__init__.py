@@ -17,6 +17,7 @@ _NAMES = {
     "GaussianImputer": "nanwise.estimators.gaussian",
     "Imputer": "nanwise.estimators.impute.base",
     "FillImputer": "nanwise.estimators.impute.by_treatment",
+    "BoostedImputer": "nanwise.methods.mixed.boosted",
     "ChainedImputer": "nanwise.methods.mixed.chained",
     "GAINImputer": "nanwise.methods.mixed.gain",
     "MICEImputer": "nanwise.methods.mixed.mice",

@@ -43,7 +43,7 @@ DROPOUT = (
 )
 
 
-FEW_TREES = {"chained": {"trees": 2}, "missforest": {"trees": 2}}
+FEW_TREES = {name: {"trees": 2} for name in ("boosted", "chained", "missforest")}
 
 
 def networks():

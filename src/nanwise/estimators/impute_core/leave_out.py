@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nanwise.estimators.impute_core.blocks import Blocks
+from nanwise.estimators.impute_core.blocks import LEVELLED, Blocks
 
 #: numbers in one stack of matrices
 CELLS = 2**21
@@ -47,9 +47,7 @@ def conditional(
     """Features (N, F) with expectations where they are not ``there``; each row by itself."""
     filled = np.array(features, dtype=np.float64)
     for part in _chunks(*features.shape):
-        inverse = _inverse(cov, there[part])
-        centred = np.where(there[part], features[part] - mean, 0.0)
-        score = np.einsum("nij,nj->ni", inverse, centred) * there[part]
+        _, score = _score(mean, cov, features[part], there[part])
         filled[part] = np.where(there[part], features[part], mean + _times(cov, score))
     return filled
 
@@ -62,14 +60,44 @@ def leave_out(
     left = Left(np.empty((n, f)), np.zeros((n, f)), np.empty((n, f, f), dtype=np.float32))
     for part in _chunks(n, f):
         seen = there[part]
-        inverse = _inverse(cov, seen)
-        score = np.einsum("nij,nj->ni", inverse, np.where(seen, features[part] - mean, 0.0))
-        score *= seen
+        inverse, score = _score(mean, cov, features[part], seen)
         left.filled[part] = np.where(seen, features[part], mean + _times(cov, score))
         left.lost[part] = _lost(blocks, inverse, score, seen)
         both = inverse * seen[:, :, None] * seen[:, None, :]
         left.pull[part] = np.where(seen[:, :, None], 0.0, np.matmul(cov, both))
     return left
+
+
+def expectations(
+    blocks: Blocks, mean: np.ndarray, cov: np.ndarray, features: np.ndarray, there: np.ndarray
+) -> np.ndarray:
+    """Every feature (N, F), there or not, as the other attributes of its row predict it."""
+    out = np.empty(features.shape)
+    for part in _chunks(*features.shape):
+        seen = there[part]
+        inverse, score = _score(mean, cov, features[part], seen)
+        filled = np.where(seen, features[part], mean + _times(cov, score))
+        out[part] = filled - _lost(blocks, inverse, score, seen)
+    return out
+
+
+def given_all(
+    blocks: Blocks, mean: np.ndarray, cov: np.ndarray, filled: np.ndarray, a: int
+) -> np.ndarray:
+    """Expectation (N, width) of attribute ``a`` given all others, of rows without gaps."""
+    own = blocks.place(a)
+    rest = np.delete(np.arange(len(mean)), own)
+    slope = np.linalg.solve(cov[np.ix_(rest, rest)], cov[rest, own])
+    # over rows in one piece, einsum adds a row's terms in the same order whatever is beside it
+    off = blocks.others(filled, a) - mean[rest]
+    return mean[own] + np.einsum("nf,fk->nk", off, slope)
+
+
+def jitter(blocks: Blocks) -> np.ndarray:
+    """What keeps covariances regular (F,): the levels of an attribute always sum to 1."""
+    widths = np.diff((0, *blocks.stops))
+    own = [1e-3 if kind in LEVELLED else 1e-8 for kind in blocks.kinds]
+    return np.repeat(own, widths)
 
 
 def without(left: Left, blocks: Blocks, a: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -96,10 +124,14 @@ def _lost(blocks: Blocks, inverse: np.ndarray, score: np.ndarray, seen: np.ndarr
     return np.where(seen, out, 0.0)
 
 
-def _inverse(cov: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """(N, F, F) inverse of what is observed of the covariance, beside the unit matrix."""
+def _score(
+    mean: np.ndarray, cov: np.ndarray, features: np.ndarray, seen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """K (N, F, F), beside it the unit matrix, and K c (N, F), 0 in gaps."""
     both = seen[:, :, None] & seen[:, None, :]
-    return np.linalg.inv(np.where(both, cov, np.eye(len(cov))))
+    inverse = np.linalg.inv(np.where(both, cov, np.eye(len(cov))))
+    centred = np.where(seen, features - mean, 0.0)
+    return inverse, np.einsum("nij,nj->ni", inverse, centred) * seen
 
 
 def _times(cov: np.ndarray, score: np.ndarray) -> np.ndarray:

@@ -21,10 +21,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nanwise.estimators.impute_core.blocks import LEVELLED, Blocks
+from nanwise.estimators.impute_core.blocks import Blocks
 from nanwise.estimators.impute_core.forest import Forest, grow, keep, predict
 from nanwise.estimators.impute_core.gap_shift import Shift, learn_shift
-from nanwise.estimators.impute_core.leave_out import conditional, leave_out, without
+from nanwise.estimators.impute_core.leave_out import (
+    conditional,
+    given_all,
+    jitter,
+    leave_out,
+    without,
+)
 from nanwise.gaussian.em import fit_rows
 
 #: most numbers in the matrices behind :func:`leave_out`; larger tables give some of their rows
@@ -141,13 +147,7 @@ def _pass(
 
 
 def _given_all(blocks: Blocks, learnt: Learnt, filled: np.ndarray, a: int) -> np.ndarray:
-    """Expectation of attribute ``a`` given all others."""
-    own = blocks.place(a)
-    rest = np.delete(np.arange(len(learnt.mean)), own)
-    slope = np.linalg.solve(learnt.cov[np.ix_(rest, rest)], learnt.cov[rest, own])
-    # over rows in one piece, einsum adds a row's terms in the same order whatever is beside it
-    off = blocks.others(filled, a) - learnt.mean[rest]
-    return learnt.mean[own] + np.einsum("nf,fk->nk", off, slope)
+    return given_all(blocks, learnt.mean, learnt.cov, filled, a)
 
 
 # -- learning --------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def _learn_first(
 ) -> Learnt:
     rng = np.random.default_rng(seed)
     moments = fit_rows(features, blocks.spread(observed), tol=1e-3, max_iter=100).moments
-    mean, cov = moments[0], moments[1] + np.diag(_jitter(blocks))
+    mean, cov = moments[0], moments[1] + np.diag(jitter(blocks))
     rows = _some(features, seed)
     features, observed = features[rows], observed[rows]
     left = leave_out(blocks, mean, cov, features, blocks.spread(observed))
@@ -285,10 +285,3 @@ def _answer(model: Model, inputs: np.ndarray, guess: np.ndarray) -> np.ndarray:
         return found
     correction = predict(Forest(*model.forest), np.concatenate([inputs, guess], axis=1))
     return found + model.weights[2] * correction
-
-
-def _jitter(blocks: Blocks) -> np.ndarray:
-    """What keeps covariances regular: the levels of an attribute always sum to 1."""
-    widths = np.diff((0, *blocks.stops))
-    own = [1e-3 if kind in LEVELLED else 1e-8 for kind in blocks.kinds]
-    return np.repeat(own, widths)

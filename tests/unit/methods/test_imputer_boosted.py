@@ -130,6 +130,16 @@ def test_answers_stay_within_what_was_observed() -> None:
     assert (filled <= high[gap] + 1e-9).all()
 
 
+def test_columns_never_observed_together_are_linked_by_a_third() -> None:
+    """As where two files are matched."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 1)) + 0.2 * rng.normal(size=(400, 3))
+    held = np.zeros(x.shape, dtype=bool)
+    held[:200, 0] = held[200:, 1] = True
+    filled = BoostedImputer(random_state=0).fit_transform(np.where(held, np.nan, x))
+    assert error(x, held, filled) < 0.45
+
+
 @pytest.mark.filterwarnings("ignore::nanwise.errors.GapWarning")
 def test_columns_that_say_little_and_empty_rows() -> None:
     x, held = curve(100)

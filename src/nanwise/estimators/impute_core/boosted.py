@@ -208,5 +208,7 @@ def _boost(x: np.ndarray, y: np.ndarray, settings: Settings, seed: int) -> Any:
         early_stopping=False,
         random_state=seed,
     )
+    # scikit-learn finds no thresholds where nothing is observed; a constant is not split either
+    x = np.where(np.isnan(x).all(axis=0), 0.0, x)
     with config_context(skip_parameter_validation=True, assume_finite=True):
         return model.fit(x, y)

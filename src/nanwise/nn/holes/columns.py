@@ -90,7 +90,8 @@ class Columns:
         self._windows = windows.unbind(4)
         shape = self._windows[0].shape
         rows = shape[1:4].numel()
-        self._all = pixels.new_ones(conv.groups, rows + 1, shape[4:].numel())
+        self._all = pixels.new_empty(conv.groups, rows + 1, shape[4:].numel())
+        self._all[:, rows] = 1
         self._rows = self._all[:, :rows]
         self._parts = self._rows.view(shape)
 

@@ -1,9 +1,10 @@
 """Convolutions of a patch as products of matrices.
 
-A first layer has few channels: there it takes a third to half of the time of oneDNN's convolutions
-to write every window out as a column and multiply, and much less on the way back. A matrix of
-columns is (groups, rows, windows), so that what is copied is whole lines of pixels; answers are
-(groups, windows, channels), because products over windows are twice as fast that way round.
+With one channel it takes half of the time of oneDNN's convolutions to write every window out as a
+column and multiply; with three about the same, more for large batches, but less on the way back. A
+matrix of columns is (groups, rows, windows), so that what is copied is whole lines of pixels;
+answers are (groups, windows, channels), because products over windows are much faster that way
+round.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Take measured figures out of the ``--out`` folders of ``nanwise reproduce`` into the package.
 
-    python tools/collect_measured.py [--scale laptop] [--only sn/table9] FOLDER …
+    python tools/collect_measured.py [--scale laptop] [--only sn/table9] [--runs 5] FOLDER …
 
 The pages of the site and ``nanwise reproduce sn`` show what was collected. Cells that the folders
 do not have stay as they are.
@@ -20,8 +20,10 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--scale", choices=("laptop", "paper"), default="laptop")
     parser.add_argument("--only", action="append", default=[], metavar="ID")
+    parser.add_argument("--runs", type=int, help="runs of a cell, if not as many as the scale has")
     given = parser.parse_args()
-    for id, count in collect(given.folders, given.scale, FOLDER, given.only).items():
+    taken = collect(given.folders, given.scale, FOLDER, given.only, given.runs)
+    for id, count in taken.items():
         print(f"{id}: {count} cells")  # noqa: T201
 
 

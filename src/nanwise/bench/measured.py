@@ -50,7 +50,11 @@ def file_name(id: str) -> str:
 
 
 def collect(
-    stores: Iterable[Path], scale: str = "laptop", folder: Path = FOLDER, only: Iterable[str] = ()
+    stores: Iterable[Path],
+    scale: str = "laptop",
+    folder: Path = FOLDER,
+    only: Iterable[str] = (),
+    runs: int | None = None,
 ) -> dict[str, int]:
     """Write what stores have measured, and return the number of cells taken for each table.
 
@@ -66,6 +70,8 @@ def collect(
         the same scale.
     only : iterable of str
         Ids of tables; none: all.
+    runs : int, optional
+        Runs that a cell must have; None: as many as the scale has.
     """
     if scale == "smoke":
         raise ValueError("the smoke scale shows that a table runs; its figures are not collected")
@@ -73,7 +79,7 @@ def collect(
     wanted = set(only) or {table.id for table in tables()}
     taken = {}
     for id in sorted(wanted):
-        facts = _kept(stored(id, scale, store))
+        facts = _kept(stored(id, scale, store, runs))
         count = sum(cell["ours"] is not None for row in facts["rows"] for cell in row["cells"])
         if count:
             taken[id] = count

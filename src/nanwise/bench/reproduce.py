@@ -49,6 +49,7 @@ def reproduce(
     out: str | Path | None = None,
     only: Sequence[str] | None = None,
     progress: bool = False,
+    runs: int | None = None,
 ) -> dict[str, Any]:
     """Compute a published table again.
 
@@ -67,6 +68,9 @@ def reproduce(
         named: all columns).
     progress : bool
         Whether to show a progress bar.
+    runs : int, optional
+        Runs of every cell; None: as many as the scale has. Run k has seed k at any number of runs,
+        so that more of them go on from fewer.
 
     Returns
     -------
@@ -77,19 +81,19 @@ def reproduce(
         measured``, ``not published``, or what is not judged: ``paired difference`` of two rows, and
         ``published for other data`` where ours had to be others (``stand_in`` says which).
     """
-    table = find_table(id)
+    table = find_table(id).with_runs(scale, runs)
     cells = _cells(table, scale, _wanted(table, only))
     known = _Known(Store(out))
     grid = _run_all(table, scale, cells, known, _Pool(jobs, backend, progress))
     return _facts(table, scale, grid, known)
 
 
-def stored(id: str, scale: str, store: Store) -> dict[str, Any]:
+def stored(id: str, scale: str, store: Store, runs: int | None = None) -> dict[str, Any]:
     """The facts of :func:`reproduce` as far as a store has them; nothing is run.
 
     A cell is measured if all of its runs are in the store.
     """
-    table = find_table(id)
+    table = find_table(id).with_runs(scale, runs)
     known = _Known(store)
     grid = {}
     for row, column in _cells(table, scale, _wanted(table, None)):

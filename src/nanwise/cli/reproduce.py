@@ -28,6 +28,12 @@ SIGNS = {"within": "=", "above": "↑", "below": "↓"}
     multiple=True,
     help="Only this row or column of the table; may be given several times.",
 )
+@click.option(
+    "--runs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Runs of every cell, instead of as many as the scale has.",
+)
 @options.jobs
 @options.backend
 @click.option("--out", metavar="DIR", default="reproduced", show_default=True, help="Results.")
@@ -63,6 +69,7 @@ def command(ctx: click.Context, table: str | None, scale: str, out: str, **given
         out=folder,
         only=given["only"] or None,
         progress=not given["quiet"],
+        runs=given["runs"],
     )
     written = write(facts, folder, name=table.replace("/", "-"))
     _tell(facts)

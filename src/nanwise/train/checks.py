@@ -8,14 +8,14 @@ from numbers import Integral, Real
 from typing import Any
 
 
-def whole(name: str, value: Any, optional: bool = False) -> None:
-    """Refuse anything but a whole number of at least 1 (or None, if ``optional``)."""
+def whole(name: str, value: Any, optional: bool = False, *, least: int = 1) -> None:
+    """Refuse anything but a whole number of at least ``least`` (or None, if ``optional``)."""
     if optional and value is None:
         return
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number{_or_none(optional)}, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
 
 
 def number(

@@ -123,6 +123,17 @@ def test_shared_cells_are_run_once_and_stored_ones_not_again(table, tmp_path):
     ]
 
 
+def test_more_runs_than_the_scale_has_go_on_from_those(table, tmp_path):
+    reproduce("test/table", "smoke", out=tmp_path, only=["A"])
+    RUNS.clear()
+    facts = reproduce("test/table", "smoke", out=tmp_path, only=["A", "Zero"], runs=5)
+    assert [(c.dataset, c.fold) for c in RUNS] == [("a", 3), ("a", 4)]
+    assert cell(facts, "Zero", "A")["ours"]["n"] == 5
+    assert facts["settings"]["sizes"]["runs"] == 5
+    with pytest.raises(ValueError, match="runs must be at least 1, got 0"):
+        reproduce("test/table", "smoke", runs=0)
+
+
 def test_only_some_rows_and_columns(table):
     facts = reproduce("test/table", "smoke", only=["B", "Zero"])
     assert {c.dataset for c in RUNS} == {"b"}

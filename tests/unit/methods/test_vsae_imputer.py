@@ -270,7 +270,7 @@ def test_the_published_settings():
         ({"variance": "fixed"}, "variance must be one of"),
         ({"variance": 0.0}, "variance must be above 0"),
         ({"warm_up": -1}, "warm_up must be at least 0"),
-        ({"draws": 0}, "draws must be at least 1"),
+        ({"draws": -1}, "draws must be at least 0"),
         ({"fewest": -1}, "fewest must be at least 0"),
         ({"reach": 0.0}, "reach must be above 0"),
         ({"effective": -1.0}, "effective must be at least 0"),

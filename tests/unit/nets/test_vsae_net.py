@@ -254,6 +254,13 @@ def test_generation_starts_after_the_warm_up(warm_up, epochs, first):
     assert on[:1] == ([] if first is None else [first])
 
 
+def test_no_draws_no_second_pass():
+    net = make(warm_up=0.0, draws=0)
+    net.begin_epoch(3, 5)
+    net.imagine = None
+    assert torch.isfinite(net.training_step((FEATURES, OBSERVED)))
+
+
 @pytest.mark.parametrize("bound", [1, 4])
 def test_generated_values_are_constants(bound):
     net = make(bound=bound, draws=3)

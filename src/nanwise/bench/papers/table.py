@@ -6,8 +6,8 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from nanwise.bench.case import Case, Record
 from nanwise.bench.score import Metric
@@ -108,6 +108,15 @@ class PublishedTable:
         if scale not in self.scales:
             raise ValueError(f"scale must be one of {tuple(self.scales)}, got {scale!r}")
         return self.scales[scale]
+
+    def with_runs(self, scale: str, runs: int | None) -> Self:
+        """The same table with so many runs of every cell at a scale; None: as many as it has."""
+        sizes = self.sizes(scale)
+        if runs is None:
+            return self
+        if runs < 1:
+            raise ValueError(f"runs must be at least 1, got {runs!r}")
+        return replace(self, scales={**self.scales, scale: {**sizes, "runs": runs}})
 
     def cases(self, row: Heading, column: Heading, scale: str) -> list[Case]:
         """The runs behind one cell."""

@@ -33,8 +33,8 @@ class MissForestImputer(Imputer):
     Columns are visited by increasing number of gaps, from means and most frequent levels on. The
     rounds end as published: when the change of numbers and that of levels have both stopped
     falling, the table of the round before counts. Forests that answer are then grown on it. All are
-    kept, so that new rows are filled without learning anything again; of a round 10 trees per
-    column.
+    kept, so that new rows are filled without learning anything again; of a round at most 10 trees
+    per column.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class MissForestImputer(Imputer):
         Trees of a forest that answers.
     rounds : int, default=10
         Most rounds.
-    round_trees : int, default=30
+    round_trees : int, default=10
         Most trees of a forest in the rounds, which only make the inputs of others. As published:
-        as many as ``trees``.
+        as many as ``trees``; that takes longer and was not more accurate.
     leaf : int, default=5
         Least rows in a leaf of a number's trees; trees of levels go down to single rows.
     inputs : float or "sqrt", default="sqrt"
@@ -87,7 +87,7 @@ class MissForestImputer(Imputer):
         self,
         trees: int = 100,
         rounds: int = 10,
-        round_trees: int = 30,
+        round_trees: int = 10,
         leaf: int = 5,
         inputs: float | str = "sqrt",
         max_rows: int | None = 5000,

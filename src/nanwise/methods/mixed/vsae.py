@@ -60,18 +60,19 @@ class VSAEImputer(GeneratingImputer):
     activation : {"leaky", "printed"}, default="leaky"
         Whether the affine layers of the decoders of the data all have an activation between them,
         or, as the paper prints it, only the first two.
-    second_pass : {"keep", "re-encode"}, default="keep"
-        Which latents explain generated values: those proposed for the row (``keep``), or also
-        those that the encoders of single attributes propose for the completed row.
-    warm_up : int or float, default=0.1
-        Epochs without generated values; below 1 their share of all epochs. After them every step
-        draws values for the gaps, and their likelihood is part of the bound.
-    draws : int, default=2
-        Values drawn for each gap in a step; 100 as published.
     bound : int, default=20
         Latents of each row in the bound that is maximised. 1 is the evidence lower bound, as
         published; more make it tighter, so that less of the correlation between attributes is lost
         to the form of the proposal, for about twice the time.
+    draws : int, default=0
+        Values generated for each gap in a step; their likelihood is part of the bound. 100 as
+        published, for ``bound=1``. With a tighter bound they teach nothing (see the notes), but
+        the few latents that happen to explain them take all of the weight: 0.
+    warm_up : int or float, default=0.1
+        Epochs before any values are generated; below 1 their share of all epochs.
+    second_pass : {"keep", "re-encode"}, default="keep"
+        Which latents explain generated values: those proposed for the row (``keep``), or also
+        those that the encoders of single attributes propose for the completed row.
     hide : float or None, default=None
         Share of the observed attributes that the encoders do not see in training, a new choice in
         every step. They stay in the bound: so the encoder of what is missing learns from known
@@ -130,8 +131,9 @@ class VSAEImputer(GeneratingImputer):
     :meth:`published` has the settings of the paper. The method is described in US patent
     12,033,083 (Royal Bank of Canada).
 
-    With exact proposals the likelihood of generated values has a gradient of mean 0: it completes
-    the bound, and says nothing new. What it changes is the answer of ``bound=1``.
+    Generated values are draws of the model itself: with exact proposals the gradient of their
+    likelihood is 0 on average. What they change is the answer of ``bound=1``, whose proposals are
+    far from exact.
     """
 
     samples = True
@@ -149,10 +151,10 @@ class VSAEImputer(GeneratingImputer):
         layers: int = 3,
         condition: str = "decoded",
         activation: str = "leaky",
-        second_pass: str = "keep",
-        warm_up: float = 0.1,
-        draws: int = 2,
         bound: int = 20,
+        draws: int = 0,
+        warm_up: float = 0.1,
+        second_pass: str = "keep",
         hide: float | None = None,
         importance: int = 1000,
         effective: float = 20,
@@ -178,13 +180,13 @@ class VSAEImputer(GeneratingImputer):
         self.layers = layers
         self.condition = condition
         self.activation = activation
-        self.second_pass = second_pass
-        self.warm_up = warm_up
+        self.bound = bound
         self.draws = draws
+        self.warm_up = warm_up
+        self.second_pass = second_pass
+        self.hide = hide
         self.importance = importance
         self.effective = effective
-        self.bound = bound
-        self.hide = hide
         self.variance = variance
         self.numbers = numbers
         self.fewest = fewest
@@ -256,6 +258,7 @@ class VSAEImputer(GeneratingImputer):
         super()._check_settings()
         for name in _WHOLE:
             whole(name, getattr(self, name))
+        whole("draws", self.draws, least=0)
         number("fewest", self.fewest, least=0.0)
         number("effective", self.effective, least=0.0)
         number("hide", self.hide, least=0.0, below=1.0, optional=True)
@@ -329,7 +332,6 @@ _WHOLE = (
     "collective_hidden",
     "pattern_hidden",
     "layers",
-    "draws",
     "bound",
     "importance",
 )

@@ -68,7 +68,7 @@ class VSAENet(nn.Module):
     warm_up : int or float
         Epochs without generated values; below 1: their share of all epochs.
     draws : int
-        Generated values of a gap in each step.
+        Generated values of a gap in each step; 0: none, and no second pass.
     importance : int
         Latents of a row from which an answer is made.
     effective : float
@@ -135,9 +135,9 @@ class VSAENet(nn.Module):
     # -- training --------------------------------------------------------------------------------
 
     def begin_epoch(self, epoch: int, epochs: int) -> None:
-        """Generate values of gaps once the warm-up is over."""
+        """Generate values of gaps once the warm-up is over, if any are asked for."""
         last = self.warm_up if self.warm_up >= 1 else self.warm_up * epochs
-        self.generating = epoch > last
+        self.generating = self.draws > 0 and epoch > last
 
     def training_step(self, batch: tuple[Tensor, Tensor], phase: str = "main") -> Tensor:
         """Negative mean bound of the batch."""

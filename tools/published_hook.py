@@ -33,7 +33,7 @@ same list.
   within the published interval, `↑` above, `↓` below it. Differences are run by run. A dash: not
   measured.
 - Figures were measured with development versions of 0.1.0. How to read them, what else was
-  measured, and where a method has changed since, is in [results](results.md).
+  measured, and where a method has changed since, is in [results](results/index.md).
 """
 
 

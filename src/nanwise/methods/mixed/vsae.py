@@ -320,7 +320,7 @@ def _hidden(parts: tuple[Any, ...]) -> float:
     return _HIDDEN_OF_VECTORS if any(part.kind == "vector" for part in parts) else 0.0
 
 
-#: chosen on all pairs of MNIST digits, see docs/results.md
+#: chosen on all pairs of MNIST digits, see docs/results/vsae.md
 _HIDDEN_OF_VECTORS = 0.3
 _WHOLE = (
     "latent",

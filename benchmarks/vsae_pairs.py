@@ -6,8 +6,8 @@ scale ``laptop`` has 2,000 pairs. This runs cells of scale ``laptop`` (missing r
 trained as published (a fifth of the pairs for validation, one learning rate all the time), "VSAE,
 our defaults" by its own plan; ``--one-plan`` gives that plan to all.
 
-    NANWISE_DATA=... python benchmarks/vsae_pairs.py --epochs 8 --one-plan --runs 0 1 2 \
-        "VSAE, our defaults" "CVAE w/ mask"
+    NANWISE_DATA=... python benchmarks/vsae_pairs.py "VSAE, our defaults" "CVAE w/ mask" \
+        --epochs 8 --one-plan --runs 0 1 2
 """
 
 from __future__ import annotations

@@ -76,6 +76,10 @@ class Patch:
     corners: list[tuple[int, int]]
     size: tuple[int, int]
 
+    def of(self, batch: Tensor) -> Tensor:
+        """The rows of a batch that belong to the pictures."""
+        return batch if len(self.numbers) == len(batch) else batch[self.rows]
+
     def pixels(self, pictures: Tensor) -> list[Tensor]:
         """What the boxes of windows span, (..., h, w), in padded pictures (n, ..., Hp, Wp)."""
         down, across = self.grid.stride
@@ -99,8 +103,14 @@ def boxes(present: Tensor, grid: Grid) -> dict[int, Box]:
     present : Tensor, shape (N, C, H, W)
         1 where there is a value, 0 in holes.
     """
-    # Small things from here on: numpy is quicker, and a GPU would only wait.
-    rows, columns = ((present.amin((1, axis)) == 0).cpu().numpy() for axis in (3, 2))
+    # Sums are vectorised along every axis, smallest values are not, and single precision counts far
+    # enough. Small things from here on: numpy is quicker, and a GPU would only wait.
+    _, channels, height, width = present.shape
+    counts = (present.sum(axis, dtype=torch.float32).sum(1) for axis in (3, 2))
+    rows, columns = (
+        count.cpu().numpy() < channels * most
+        for count, most in zip(counts, (width, height), strict=True)
+    )
     sides = (*grid.touching(0, rows), *grid.touching(1, columns))
     return {
         number: (top, bottom, left, right)

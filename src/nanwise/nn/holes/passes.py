@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from nanwise.nn.holes.boxes import Grid, Patch, boxes, patches
-from nanwise.nn.holes.columns import Conv
+from nanwise.nn.holes.conv import Conv
 from nanwise.nn.holes.moments import Slopes, answer, for_weights, gradients
 
 #: Numbers that the maps of a patch may hold: enough to make the cost of a call small; more is no
@@ -75,11 +75,11 @@ def forward(scene: Scene, keep: bool) -> tuple[Tensor, list[Kept]]:
     kept = []
     for patch in _patches(scene, out):
         pixels = _pixels(patch, scene)
-        new, parts = answer(pixels, scene.weights[patch.rows], scene.conv)
-        for box, one in zip(patch.views(out), _boxes(new, patch), strict=True):
+        new, slopes = answer(pixels, patch.of(scene.weights), scene.conv, keep)
+        for box, one in zip(patch.views(out), new, strict=True):
             box.copy_(one)
         if keep:
-            kept.append(Kept(patch, pixels, parts.slopes()))
+            kept.append(Kept(patch, pixels, slopes))
     return out.relu_(), kept
 
 
@@ -101,8 +101,8 @@ def backward(
     ]
     kernel, bias = _outside(scene, grad, out, [one.patch for one in kept], into[0])
     for patch, pixels, slopes in kept:
-        asked = _maps(patch.views(grad), scene.groups)
-        weights = scene.weights[patch.rows]
+        asked = torch.stack(patch.views(grad))
+        weights = patch.of(scene.weights)
         inputs = wanted.values or wanted.density
         got = gradients(asked, pixels, weights, slopes, scene.conv, inputs)
         kernel += got.kernel
@@ -137,21 +137,20 @@ def _patches(scene: Scene, out: Tensor) -> Iterator[Patch]:
 
 
 def _pixels(patch: Patch, scene: Scene) -> Tensor:
-    """What the windows of a patch see, (n, K, l + 2, C, h, w).
+    """What the windows of a patch see, (l + 2, n, K, C, h, w).
 
     Factors in the hole, the picture with means in its hole, and variances in the hole. Made of
     whole pictures: that takes less time than to cut boxes out of each part first.
     """
-    rows = patch.rows
-    factors = scene.factors[rows]
+    factors = patch.of(scene.factors)
     rank = factors.shape[2]
     whole, inner = _padded(patch, factors)
-    missing = (1 - scene.present[rows])[:, None]
+    missing = (1 - patch.of(scene.present))[:, None]
     torch.mul(factors, missing[:, None], out=inner[:, :, :rank])
-    filled = scene.values[rows][:, None]
-    torch.addcmul(filled, scene.means[rows], missing, out=inner[:, :, rank])
-    torch.mul(scene.noise[rows], missing, out=inner[:, :, rank + 1])
-    return torch.stack(patch.pixels(whole))
+    filled = patch.of(scene.values)[:, None]
+    torch.addcmul(filled, patch.of(scene.means), missing, out=inner[:, :, rank])
+    torch.mul(patch.of(scene.noise), missing, out=inner[:, :, rank + 1])
+    return torch.stack(patch.pixels(whole.transpose(1, 2)), 1)
 
 
 def _padded(patch: Patch, factors: Tensor) -> tuple[Tensor, Tensor]:
@@ -165,11 +164,11 @@ def _padded(patch: Patch, factors: Tensor) -> tuple[Tensor, Tensor]:
 def _pass_on(patch: Patch, scene: Scene, pixels: Tensor, into: list[Tensor]) -> None:
     """Add the gradient of :func:`_pixels` to those that are wanted; the others are empty."""
     values, _, means, factors, noise = into
-    rows, rank = patch.rows, pixels.shape[2] - 2
-    whole, grad = _padded(patch, scene.factors[rows])
-    for box, one in zip(patch.pixels(whole), pixels, strict=True):
+    rows, rank = patch.rows, len(pixels) - 2
+    whole, grad = _padded(patch, patch.of(scene.factors))
+    for box, one in zip(patch.pixels(whole.transpose(1, 2)), pixels.unbind(1), strict=True):
         box.copy_(one)
-    present = scene.present[rows]
+    present = patch.of(scene.present)
     missing = (1 - present)[:, None]
     if values.numel():
         values[rows] += grad[:, :, rank].sum(1) * present
@@ -178,18 +177,6 @@ def _pass_on(patch: Patch, scene: Scene, pixels: Tensor, into: list[Tensor]) -> 
         noise[rows] = grad[:, :, rank + 1] * missing
     if factors.numel():
         factors[rows] = grad[:, :, :rank] * missing[:, None]
-
-
-def _boxes(maps: Tensor, patch: Patch) -> Tensor:
-    """Maps (groups, n, windows, channels) as boxes (n, O, height, width)."""
-    boxes = maps.unflatten(2, patch.size).permute(1, 0, 4, 2, 3)
-    return boxes.reshape(maps.shape[1], -1, *patch.size)
-
-
-def _maps(boxes: list[Tensor], groups: int) -> Tensor:
-    """Boxes (O, height, width) as maps (groups, n, windows, channels)."""
-    maps = torch.stack([one.movedim(0, -1) for one in boxes])
-    return maps.flatten(1, 2).unflatten(-1, (groups, -1)).movedim(2, 0).contiguous()
 
 
 def _outside(
@@ -206,32 +193,21 @@ def _outside(
         part = torch.ops.aten.threshold_backward(grad[some], out[some], 0)
         for box in (box for patch in found for box in patch.views(part, start)):
             box.zero_()
-        bias += part.sum((0, 2, 3))  # much faster than together with the others
-        seen = scene.values[some]
-        if seen.shape[1] == 1:  # the one case in which rearranging pays
-            part, seen = _channels_last(part), _channels_last(seen)
-        inputs, weight, _ = torch.ops.aten.convolution_backward(
+        inputs, for_kernel, for_bias = torch.ops.aten.convolution_backward(
             part,
-            seen,
+            scene.values[some],
             scene.kernel,
-            None,
+            [len(bias)],
             scene.stride,
             scene.padding,
             scene.dilation,
             False,
             [0, 0],
             scene.groups,
-            [into.numel() > 0, True, False],
+            [into.numel() > 0, True, True],
         )
-        kernel += weight
+        kernel += for_kernel
+        bias += for_bias
         if into.numel():
             into[some] = inputs
     return kernel, bias
-
-
-def _channels_last(maps: Tensor) -> Tensor:
-    """Maps (N, C, h, w) with the channels next to each other in memory."""
-    n, c, h, w = maps.shape
-    lying = maps.movedim(1, -1).contiguous()
-    # Strides written out: torch reads the layout from them, and an axis of length 1 has any stride.
-    return lying.as_strided((n, c, h, w), (h * w * c, 1, w * c, c))

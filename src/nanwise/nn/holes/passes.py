@@ -130,7 +130,8 @@ def _patches(scene: Scene, out: Tensor) -> Iterator[Patch]:
         pair(out.shape),
     )
     components, rank, channels = scene.factors.shape[1:4]
-    # On the way back about seven maps of answers and one of columns are there at a time.
+    # On the way back about seven maps of answers are there at a time, and one of columns if pixels
+    # get a gradient.
     windows = components * (7 * out.shape[1] + scene.kernel[0].numel() * scene.groups)
     maps = (windows, components * (rank + 2) * channels)
     return patches(boxes(scene.present, grid), grid, maps, _BUDGET, out.device)

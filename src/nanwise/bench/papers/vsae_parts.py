@@ -57,6 +57,7 @@ VSAE_MODAL: dict[str, Any] = {
     "hidden": 128,
     "level_hidden": 128,
 }
+OURS = "VSAE, our defaults"
 #: names of other normalisations of the error, as in :mod:`nanwise.bench.impute_score`
 NORMS = {
     "rmse_rms": "RMSE / RMS",
@@ -262,7 +263,7 @@ def vsae(modal: bool = False) -> tuple[Heading, ...]:
             protocol={"pictures": SHOWN},
         ),
         Heading(
-            "VSAE, our defaults",
+            OURS,
             method="vsae",
             params={**ours, **answers},
             protocol={"own_plan": True, "pictures": SHOWN},
@@ -274,9 +275,10 @@ def vsae(modal: bool = False) -> tuple[Heading, ...]:
 def differences(rows: tuple[Heading, ...]) -> tuple[Heading, ...]:
     """VSAE minus each of the others, run by run: what differs between runs for all is gone."""
     return tuple(
-        Heading(f"VSAE − {row.name}", method="vsae", minus=("VSAE", row.name))
+        Heading(f"{base} − {row.name}", method="vsae", minus=(base, row.name))
+        for base in ("VSAE", OURS)
         for row in rows
-        if row.name != "VSAE"
+        if row.name not in ("VSAE", base)
     )
 
 

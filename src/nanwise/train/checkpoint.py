@@ -52,12 +52,19 @@ def fingerprint(
     digest.update(repr((FORMAT, sorted(settings.items()), own, seed, world)).encode())
     for name, value in module.state_dict().items():
         _add(digest, name, value)
+    # Sources that draw must draw the same for every name, or no run would find its file again.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        _add_rows(digest, sources)
+    return digest.hexdigest()[:32]
+
+
+def _add_rows(digest: Any, sources: tuple[Source | None, ...]) -> None:
     for source in sources:
         for rows in torch.arange(len(source) if source is not None else 0).split(_BLOCK):
             for part in tensors(source[rows] if source is not None and len(rows) else ()):
                 _add(digest, "rows", part)
         digest.update(b"|")
-    return digest.hexdigest()[:32]
 
 
 def _add(digest: Any, name: str, value: torch.Tensor) -> None:

@@ -127,6 +127,31 @@ def test_one_changed_row_is_another_run(tmp_path: Path) -> None:
     assert fingerprint(net, Plan(progress=True), 1, (None, source), 1) in names
 
 
+def test_a_source_that_draws_finds_its_run_again(tmp_path: Path) -> None:
+    class Noisy(Memory):
+        def __getitem__(self, index: Tensor) -> tuple[Tensor, ...]:
+            x, y = super().__getitem__(index)
+            return x + torch.randn_like(x), y
+
+    def run(left: int, folder: Path | None) -> Net:
+        torch.manual_seed(3)
+        net = Net()
+        net.left = left
+        # what was drawn before does not matter
+        torch.manual_seed(left)
+        plan = Plan(epochs=4, batch=16, checkpoint=folder, checkpoint_every=1)
+        train(net, Noisy(*rows(64, 0).parts), plan, seed=7)
+        return net
+
+    with pytest.raises(Killed):
+        run(10, tmp_path)
+    resumed = run(9, tmp_path)  # of 16 steps 8 are left
+    for ours, theirs in zip(
+        resumed.state_dict().values(), run(-1, None).state_dict().values(), strict=True
+    ):
+        assert torch.equal(ours, theirs)
+
+
 def test_a_damaged_checkpoint_says_what_to_do(tmp_path: Path) -> None:
     where = {"checkpoint": tmp_path, "checkpoint_every": 2}
     with pytest.raises(Killed):

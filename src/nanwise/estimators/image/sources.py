@@ -11,6 +11,8 @@ from torch import Tensor
 
 from nanwise.completion.mfa import MFA
 from nanwise.estimators.image.pictures import blocks, plain
+from nanwise.estimators.image.treatment import ImageTreatment
+from nanwise.nets.image.regions import SOME, choose, hold_out
 
 #: pictures whose densities are asked for at once
 ASKED = 256
@@ -67,6 +69,63 @@ class PictureSource:
             self.target.index_select(0, index),
             None if self.weight is None else self.weight.index_select(0, index),
         )
+
+
+class HidingSource:
+    """Batches like those of :class:`PictureSource`, of pictures that lose a further region.
+
+    The target is the picture without the further hole: what was hidden and is known can be asked
+    for. The hole is another one each time, so a picture is prepared, and its density found, anew.
+
+    Parameters
+    ----------
+    X : ndarray, shape (M, C, H, W)
+        Pictures as they came; NaN in holes. Not copied.
+    rows : ndarray of int, shape (N,)
+        Which of them belong to this source.
+    treatment : ImageTreatment
+        Fitted.
+    hide : {"auto", "square", "pixels", "others"}
+    hide_size : float or None
+        What is hidden, see :mod:`nanwise.nets.image.regions`.
+    precision : str
+        Numbers to train with.
+    fixed : bool
+        Whether a batch loses the same regions every time, as validation wants it.
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        rows: np.ndarray,
+        treatment: ImageTreatment,
+        hide: str,
+        hide_size: float | None = None,
+        precision: str = "float32",
+        fixed: bool = False,
+    ) -> None:
+        self.X, self.rows, self.treatment, self.fixed = X, rows, treatment, fixed
+        self.dtype = getattr(torch, precision)
+        self.region = choose(hide, hide_size, torch.as_tensor(~np.isnan(X[rows[:SOME]])))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Tensor) -> tuple[Any, ...]:
+        pictures = self.X[self.rows[index.numpy()]]
+        target = torch.as_tensor(plain(pictures)).to(self.dtype)
+        shown = np.where(self._hidden(~target.isnan()).numpy(), np.nan, pictures)
+        prepared = self.treatment.prepare(shown.astype(pictures.dtype, copy=False))
+        asked = self.treatment.complete(prepared)
+        density = None if asked is None else as_type(asked, self.dtype)
+        return (*split(prepared, self.dtype), density, target, None)
+
+    def _hidden(self, observed: Tensor) -> Tensor:
+        if not self.fixed:
+            return hold_out(observed, *self.region)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(0)
+            return hold_out(observed, *self.region)
 
 
 class Kept:

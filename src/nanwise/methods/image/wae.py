@@ -17,7 +17,7 @@ from nanwise.estimators.image.net import PictureNet
 from nanwise.estimators.image.pictures import blocks
 from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.registry import method
-from nanwise.train.checks import number, whole
+from nanwise.train.checks import number, one_of, whole
 from nanwise.train.plan import Plan
 
 _AT_ONCE = 256
@@ -40,7 +40,7 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
 
     A picture becomes a short code, the code a whole picture again. A discriminator pulls the codes
     towards a standard normal distribution, so that decoded noise is a new picture. Only known
-    pixels count in the error.
+    pixels count in the error, but the encoder does not see them all: see ``hide``.
 
     Parameters
     ----------
@@ -56,9 +56,18 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         Weight of the discriminator in the loss of the encoder.
     rate : float, default=0.01
         Learning rate of the discriminator as a share of the encoder's. The paper's text says 0.01;
-        1.0 is what its program does, where both share one Adam.
+        1.0 is what its program does, where both share one Adam; codes then come nearer to the
+        normal distribution, which new pictures gain from, and reconstructions are worse.
+    hide : {"auto", "square", "pixels", "others"} or None, default="auto"
+        What the encoder does not see of a picture in a step, besides its holes: a square, single
+        pixels, or the hole of another picture; ``auto`` as in :class:`nanwise.DMFAImputer`. What is
+        known there counts in the error. None: nothing, as published (see Notes).
+    hide_size : float or None, default=None
+        Side of the square as a share of the picture's, or share of the pixels. None: 0.5 for a
+        square and 0.25 for pixels.
     room : float, default=2e9
-        Bytes that may be used to keep the densities of the training pictures.
+        Bytes that may be used to keep the densities of the training pictures, if ``hide`` is None;
+        else they change with every step.
     plan : Plan or None
         How to train. None stands for ``Plan(epochs=20, batch=128, lr=4e-4, optimizer="adam",
         weight_decay=0, schedule=None)``, as published.
@@ -79,6 +88,14 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         Losses of the epochs; ``losses`` has those of both players.
     n_iter_ : int
         Number of epochs.
+
+    Notes
+    -----
+    As published, ``hide=None``: the error is of known pixels which the encoder sees. What is
+    decoded into a hole is then never an error, and the encoder can see where the hole is, so nearly
+    anything comes out there. On MNIST with squares (4,000 pictures, half the widths, 625 steps)
+    holes are reconstructed with 5.3 dB PSNR, worse than black, but with 10.8 dB if a further square
+    is hidden.
     """
 
     def __init__(
@@ -89,6 +106,8 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         hidden: Sequence[int] = (64, 64, 64, 64),
         adversary: float = 0.01,
         rate: float = 0.01,
+        hide: str | None = "auto",
+        hide_size: float | None = None,
         room: float = 2e9,
         plan: Plan | None = None,
         device: Any = None,
@@ -101,6 +120,8 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         self.hidden = hidden
         self.adversary = adversary
         self.rate = rate
+        self.hide = hide
+        self.hide_size = hide_size
         self.room = room
         self.plan = plan
         self.device = device
@@ -130,9 +151,7 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kept, held = self._split(len(X), seed)
         self.treatment_ = resolve(self.gaps, seed).fit(X if held is None else X[kept])
-        prepared = self.treatment_.prepare(X)
-        source = self._source(prepared, X, kept)
-        self._train(source, None if held is None else self._source(prepared, X, held), seed)
+        self._train(*self._parts(X, kept, held), seed)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -193,12 +212,30 @@ class WAE(PictureNet, TransformerMixin, BaseEstimator):
                 whole(name, width)
         number("adversary", self.adversary, least=0.0)
         number("rate", self.rate, above=0.0)
+        one_of("hide", self.hide, (None, "auto", "square", "pixels", "others"))
+        number("hide_size", self.hide_size, above=0.0, below=1.0, optional=True)
         number("room", self.room, least=0.0)
         super()._check_settings()
 
     def _default_plan(self) -> Plan:
         return Plan(
             epochs=20, batch=128, lr=4e-4, optimizer="adam", weight_decay=0.0, schedule=None
+        )
+
+    def _parts(self, X: np.ndarray, kept: np.ndarray, held: np.ndarray | None) -> tuple[Any, Any]:
+        """What to train on and what to validate on (None: nothing)."""
+        if self.hide is not None:
+            return self._hiding(X, kept), None if held is None else self._hiding(X, held, True)
+        prepared = self.treatment_.prepare(X)
+        source = self._source(prepared, X, kept)
+        return source, None if held is None else self._source(prepared, X, held)
+
+    def _hiding(self, X: np.ndarray, rows: np.ndarray, fixed: bool = False) -> Any:
+        from nanwise.estimators.image.sources import HidingSource
+
+        precision = self._plan().precision
+        return HidingSource(
+            X, rows, self.treatment_, str(self.hide), self.hide_size, precision, fixed
         )
 
     def _source(self, prepared: np.ndarray, X: np.ndarray, rows: np.ndarray) -> Any:

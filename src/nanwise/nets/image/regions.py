@@ -7,7 +7,7 @@ from torch import Tensor
 
 SORTS = ("auto", "square", "pixels", "others")
 #: pictures that are looked at to tell what sort of holes there are
-_SOME = 1000
+SOME = 1000
 
 
 def choose(sort: str, size: float | None, observed: Tensor) -> tuple[str, float]:
@@ -23,7 +23,7 @@ def choose(sort: str, size: float | None, observed: Tensor) -> tuple[str, float]
     observed : Tensor of bool, shape (N, C, H, W)
     """
     if sort == "auto":
-        sort = "pixels" if _are_scattered(~observed[:_SOME]) else "square"
+        sort = "pixels" if _are_scattered(~observed[:SOME]) else "square"
     return sort, (0.25 if sort == "pixels" else 0.5) if size is None else size
 
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
 
 import nanwise
 from nanwise import WAE, Plan
+from nanwise.data.images.masks import hide_pixels
 from nanwise.errors import DataError
 
 SHAPE = (1, 9, 10)
@@ -103,11 +105,49 @@ def test_it_learns_to_reconstruct():
     assert error[1] < 0.5 * error[0]
 
 
+def test_holes_are_learnt_and_not_only_what_is_known():
+    digits = (load_digits().images / 16).astype(np.float32)[:, None]
+    X, truth = hide_pixels(digits[:1000], "square"), digits[1000:]
+    new = hide_pixels(truth, "square")
+    plan = Plan(epochs=15, batch=50, lr=5e-3, weight_decay=0.0)
+    found = make(latent=12, widths=(8, 8, 16), plan=plan).fit(X).reconstruct(new)
+    mean = np.nanmean(X, axis=0)
+    # 0.104 by the mean picture; the WAE has 0.075, and without hiding 0.11
+    off = [np.mean((guess - truth)[np.isnan(new)] ** 2) for guess in (mean, found)]
+    assert off[1] < 0.9 * off[0]
+
+
+def test_the_encoder_does_not_see_all_that_counts():
+    X = pictures()[0]
+    model = make().fit(X)
+    source, _ = model._parts(X, np.arange(24), None)
+    values, observed, _, target, _ = source[torch.arange(24)]
+    np.testing.assert_array_equal(target.numpy(), X)
+    known = ~target.isnan()
+    assert not (observed & ~known).any()
+    assert (known & ~observed).flatten(1).any(1).all()
+    assert (values[~observed] == 0).all()
+    assert (values[observed] == target[observed]).all()
+
+
+@pytest.mark.parametrize("hide", [None, "auto", "pixels", "others"])
+def test_hiding_with_validation_and_densities(hide):
+    from nanwise.methods.image.misconv import MisConv
+
+    plan = Plan(epochs=2, batch=16, validation=0.25)
+    gaps = MisConv(nanwise.MFAImputer(2, 2, steps=2))
+    first, again = (make(gaps=gaps, hide=hide, plan=plan).fit(pictures()[0]) for _ in range(2))
+    losses = [[epoch["valid_loss"] for epoch in model.history_] for model in (first, again)]
+    assert losses[0] == losses[1]
+    assert np.isfinite(losses).all()
+
+
 def test_bad_settings_and_pictures_are_refused():
     for widths in ((4, 4), (4, 4, 4, 4)):
         with pytest.raises(ValueError, match="widths must be three"):
             make(widths=widths).fit(pictures()[0])
-    with pytest.raises(ValueError, match="rate"):
-        make(rate=0).fit(pictures()[0])
+    for name, bad in {"rate": 0, "hide": "circle", "hide_size": 1.5}.items():
+        with pytest.raises(ValueError, match=name):
+            make(**{name: bad}).fit(pictures()[0])
     with pytest.raises(DataError, match="at least two pictures"):
         make().fit(pictures()[0][:1])

@@ -12,7 +12,7 @@ from nanwise.bench.papers import table as papers
 from nanwise.bench.papers.holdout import run_holdout
 from nanwise.bench.papers.sn_draft import TABLE_5
 from nanwise.bench.papers.table import Heading, PublishedTable, find_table, tables
-from nanwise.bench.reproduce import known_tables, reproduce
+from nanwise.bench.reproduce import computed, known_tables, reproduce
 from nanwise.bench.run import Measured, record
 from nanwise.bench.score import METRICS
 
@@ -132,6 +132,16 @@ def test_more_runs_than_the_scale_has_go_on_from_those(table, tmp_path):
     assert facts["settings"]["sizes"]["runs"] == 5
     with pytest.raises(ValueError, match="runs must be at least 1, got 0"):
         reproduce("test/table", "smoke", runs=0)
+
+
+def test_every_table_has_as_many_runs_as_asked_for():
+    for known in tables():
+        asked = known.with_runs("laptop", 7)
+        for row, column in computed(known):
+            # none where a scale leaves out a capacity or a data set, one where nothing is random
+            assert len(asked.cases(row, column, "laptop")) in (0, 1, 7), (known.id, row, column)
+        most = max(len(asked.cases(*cell, "laptop")) for cell in computed(known))
+        assert most == 7, known.id
 
 
 def test_only_some_rows_and_columns(table):

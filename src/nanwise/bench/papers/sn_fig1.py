@@ -43,9 +43,10 @@ class KnownTable(PublishedTable):
 
     def cases(self, row: Heading, column: Heading, scale: str) -> list[Case]:
         """The runs behind one cell."""
-        if column.dataset == RATINGS:
-            return FIGURE_1A.cases(_ratings_row(row), RATING_COLUMN, scale)
         sizes = self.sizes(scale)
+        if column.dataset == RATINGS:
+            ratings = FIGURE_1A.with_runs(scale, sizes["runs"])
+            return ratings.cases(_ratings_row(row), RATING_COLUMN, scale)
         model = str(row.protocol["model"])
         made = _stay_settings(sizes) if column.dataset == STAYS else _cell_settings(sizes, model)
         return [

@@ -69,8 +69,9 @@ class PublishedTable:
     run : callable
         ``run(case) -> Record``, picklable.
     scales : mapping
-        ``smoke``, ``laptop`` and ``paper`` to sizes: ``runs`` per cell, at most so many ``rows`` of
-        a data set (None: all), ``epochs`` and ``patience``. Sizes only, never the method.
+        ``smoke``, ``laptop`` and ``paper`` to sizes: ``runs`` per cell (or of each data set, in
+        a mapping), at most so many ``rows`` of a data set (None: all), ``epochs`` and ``patience``.
+        Sizes only, never the method.
     published : mapping
         ``(row, column)`` to the printed mean and half width of the interval (None: not printed).
         Figures without printed numbers have none.
@@ -116,7 +117,9 @@ class PublishedTable:
             return self
         if runs < 1:
             raise ValueError(f"runs must be at least 1, got {runs!r}")
-        return replace(self, scales={**self.scales, scale: {**sizes, "runs": runs}})
+        has = sizes["runs"]
+        asked = dict.fromkeys(has, runs) if isinstance(has, Mapping) else runs
+        return replace(self, scales={**self.scales, scale: {**sizes, "runs": asked}})
 
     def cases(self, row: Heading, column: Heading, scale: str) -> list[Case]:
         """The runs behind one cell."""

@@ -25,7 +25,7 @@ from nanwise.train.plan import Plan
     "from Partially-Observed Heterogeneous Data, AISTATS 2021",
     when="Tables of mixed kinds, or several modalities of which whole ones are missing, when draws "
     "and new rows are wanted, or when gaps may depend on the values themselves.",
-    space={"latent": [2, 4], "hidden": [64, 128], "warm_up": [0.1, 0.5]},
+    space={"latent": [2, 4], "hidden": [64, 128]},
     tiny={"bound": 5, "importance": 50, "plan": Plan(epochs=20, lr=1e-2, weight_decay=0.0)},
 )
 class VSAEImputer(GeneratingImputer):

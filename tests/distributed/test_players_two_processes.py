@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 WORKER = """
-import json, os, sys
+import atexit, json, os, sys
 import torch
 from torch import nn
 from nanwise.train import Plan, train
@@ -35,6 +35,11 @@ class Game(nn.Module):
         size = sum((p**2).sum() for p in self.parameters())
         return gap + size if phase == "judge" else size - gap
 
+def parted():  # registered first, so called last
+    with open(f"{sys.argv[1]}.{os.environ.get('RANK', '0')}.parted", "w") as file:
+        json.dump(not torch.distributed.is_initialized(), file)
+
+atexit.register(parted)
 torch.manual_seed(int(os.environ.get("RANK", 0)))  # processes start differently
 net = Game().double()
 x = torch.randn(40, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -75,6 +80,8 @@ def run(folder: Path, world: int) -> list[dict]:
     finally:
         for process in processes:
             process.kill()
+    for r in range(world):  # a group that outlives Python aborts now and then
+        assert json.loads(Path(f"{out}.{r}.parted").read_text())
     return [json.loads(Path(f"{out}.{r}").read_text()) for r in range(world)]
 
 

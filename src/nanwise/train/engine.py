@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ def make_fabric(device: str | torch.device | None = None) -> Fabric:
     -----
     If ``torch.distributed`` is initialised already, or the environment says that this is one of
     ``WORLD_SIZE`` processes (``torchrun`` sets it), the processes train together: one device each,
-    gradients averaged. On a GPU each takes the device of its local rank.
+    gradients averaged. On a GPU each takes the device of its local rank. Processes that met here
+    part again when Python ends; a group that was there before belongs to whoever made it.
     """
     from lightning_fabric import Fabric
 
@@ -42,7 +44,10 @@ def make_fabric(device: str | torch.device | None = None) -> Fabric:
         fabric = Fabric(
             accelerator=kind, devices=local, num_nodes=world // local, strategy=strategy
         )
+    met = world > 1 and not torch.distributed.is_initialized()
     fabric.launch()
+    if met:
+        atexit.register(_part)
     return fabric
 
 
@@ -73,6 +78,12 @@ def world_size() -> int:
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_world_size()
     return int(os.environ.get("WORLD_SIZE", 1))
+
+
+def _part() -> None:
+    """Join the threads of the group while Python is there: one that outlives it aborts."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def _rank() -> int:

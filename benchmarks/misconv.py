@@ -3,10 +3,13 @@
 The nine settings of the paper's Table 2: pictures of 28 (one channel), 32 and 64 pixels (three) in
 batches of 16, 32 and 64; 3 x 3 kernel, 32 channels out, a square hole of a quarter of the picture
 at a random place, one component with 4 factors. The sides take turns; the ratios are medians over
-the rounds. Gradients go to the weights, with ``--joint`` to the density as well. With ``--memory``
-each side runs one step in a process of its own, and its peak above the data is printed.
+the rounds. A turn is one step, which finds the caches full of what the side before has left, or
+``--turn`` steps, after one that is not timed. Gradients go to the weights, with ``--joint`` to the
+density as well. With ``--memory`` each side runs one step in a process of its own, and its peak
+above the data is printed.
 
     python benchmarks/misconv.py --rounds 20
+    python benchmarks/misconv.py --rounds 20 --turn 5
     python benchmarks/misconv.py --memory --batches 64
 """
 
@@ -28,6 +31,7 @@ SIZES, BATCHES, FACTORS, CHANNELS = (28, 32, 64), (16, 32, 64), 4, 32
 SIDES = ("conv + ReLU", "formula", "MisConv2d")
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 Step = Callable[[], None]
+Turn = Callable[[], float]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +53,8 @@ def _print_times(settings: list[tuple[int, int]], options: argparse.Namespace) -
     for size, batch in settings:
         for what in ("forward", "forward + backward"):
             steps = [step(size, batch, side, options.joint, what != "forward") for side in SIDES]
-            plain, ours, gain, cost = measure(steps, options.rounds, CLOCKS[options.clock])
+            turns = [_turn(one, options.turn, CLOCKS[options.clock]) for one in steps]
+            plain, ours, gain, cost = measure(turns, options.rounds)
             print(
                 f"| {size} | {batch} | {what} | {plain * 1e3:.2f} | {ours * 1e3:.2f} | "
                 f"{gain:.1f} x | {cost:.1f} x |",
@@ -76,13 +81,11 @@ def _print_memory(settings: list[tuple[int, int]], options: argparse.Namespace) 
         )
 
 
-def measure(
-    steps: list[Step], rounds: int, clock: Callable[[], float]
-) -> tuple[float, float, float, float]:
+def measure(turns: list[Turn], rounds: int) -> tuple[float, float, float, float]:
     """Median seconds of the plain side and ours; median ratios formula : ours and ours : plain."""
-    for one in steps * 2:
+    for one in turns * 2:
         one()
-    times = [[_seconds(one, clock) for one in steps] for _ in range(rounds)]
+    times = [[one() for one in turns] for _ in range(rounds)]
     return (
         statistics.median(plain for plain, _, _ in times),
         statistics.median(ours for _, _, ours in times),
@@ -183,15 +186,25 @@ def _status(name: str) -> int:
     return int(next(line for line in lines if line.startswith(name)).split()[1])
 
 
-def _seconds(run: Step, clock: Callable[[], float]) -> float:
-    start = clock()
-    run()
-    return clock() - start
+def _turn(run: Step, steps: int, clock: Callable[[], float]) -> Turn:
+    """What a side does when it is its turn: seconds of a step, one or the median of several."""
+
+    def seconds() -> float:
+        start = clock()
+        run()
+        return clock() - start
+
+    def several() -> float:
+        run()
+        return statistics.median(seconds() for _ in range(steps))
+
+    return seconds if steps == 1 else several
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20, help="times each side runs")
+    parser.add_argument("--turn", type=int, default=1, help="steps of a side before the next one's")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="pixels of a side")
     parser.add_argument("--batches", type=int, nargs="+", default=BATCHES)
     parser.add_argument("--joint", action="store_true", help="gradients to the density too")

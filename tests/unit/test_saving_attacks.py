@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nanwise import TableModel
+from nanwise import NanClassifier, Plan, TableModel
 from nanwise.data.encode import Encoder
 from nanwise.data.schema import Schema
 from nanwise.errors import ModelFileError
@@ -117,3 +117,14 @@ def test_a_model_of_a_table_comes_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         load(tmp_path / "model").predict_proba(frame), made.predict_proba(frame)
     )
+
+
+def test_a_folder_that_holds_more_than_a_model_stays(tmp_path: Path) -> None:
+    model = NanClassifier(hidden=(2,), plan=Plan(epochs=1), random_state=0)
+    model.fit(np.arange(8.0)[:, None], np.arange(8) % 2)
+    save(model, tmp_path / "model")
+    save(model, tmp_path / "model")  # a model takes the place of a model
+    (tmp_path / "model" / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"more than a model, 'notes.txt'"):
+        save(model, tmp_path / "model")
+    assert (tmp_path / "model" / "notes.txt").read_text() == "mine"

@@ -161,6 +161,8 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
     channels, height, width = imputer.shape_
     pictures = image_args.read(source, (height, width), labels=None, channels=channels)
     refuse_inside(Path(source), Path(out))
+    if Path(out).resolve().is_relative_to(Path(model).resolve()):
+        raise ValueError(f"{out} is the model, or a folder in it; choose another --out")
     target = output_folder(out, [Path(source)])
     folders = [target / f"draw-{k + 1}" for k in range(draws)] if draws else [target]
     X = pictures.X

@@ -10,8 +10,6 @@ from typing import Any
 
 from nanwise.cli.files import output_folder
 
-META = "meta.json"
-
 
 def model_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
     """Where a model may be saved: a new or empty folder, or an older model. Makes the parent."""
@@ -20,8 +18,12 @@ def model_folder(path: str, inputs: Iterable[Path | None] = ()) -> Path:
         output_folder(str(folder.parent))
         return folder
     output_folder(path, inputs)
-    if any(folder.iterdir()) and not (folder / META).exists():
-        raise ValueError(f"{path} holds other files than a model; choose a new folder")
+    from nanwise.saving.folder import other_files
+
+    if others := other_files(folder):
+        raise ValueError(
+            f"{path} holds other files than a model, {others[0]!r} for one; choose a new folder"
+        )
     return folder
 
 

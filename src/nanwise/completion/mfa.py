@@ -126,10 +126,11 @@ class MFA(NamedTuple):
         return mfa._joint(values, cells)[0].logsumexp(-1)
 
     def condition(self, x: Tensor | Observed, observed: Tensor | None = None) -> Self:
-        r"""The density of the gaps given the values, of an unconditional mixture; exact.
+        r"""The density of the gaps given the values; exact.
 
         It is again a mixture of as many factor analysers with as many factors. The values
-        themselves become certain, as in :meth:`pin`.
+        themselves become certain, as in :meth:`pin`. What the density is conditioned on already
+        stays so and is not counted twice: more values may follow.
 
         Parameters
         ----------
@@ -144,14 +145,15 @@ class MFA(NamedTuple):
         """
         values, observed = observe(x, observed)
         mfa = self.check(values).expand(len(values))
-        log_joint, root, scores = mfa._joint(values, observed)
+        log_joint, root, scores = mfa._joint(values, observed & ~mfa.observed)
         factors = torch.linalg.solve_triangular(root, mfa.factors.flatten(3), upper=False)
         shift = (factors * scores).sum(2).unflatten(-1, mfa.shape)
-        return mfa._replace(
+        told = mfa._replace(
             weights=log_joint.softmax(-1),
             means=mfa.means + shift,
             factors=factors.unflatten(-1, mfa.shape),
         ).pin(Observed(values, observed))
+        return told._replace(observed=observed | mfa.observed)
 
     def pin(self, x: Tensor | Observed, observed: Tensor | None = None) -> Self:
         """The density with values made certain: they are the mean there, without variance."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -40,7 +40,11 @@ _DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d+)$")
 
 
 def read_table(
-    path: str | PathLike[str], *, sep: str | None = None, encoding: str | None = None
+    path: str | PathLike[str],
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
+    text: Callable[[list[str]], Collection[str]] | None = None,
 ) -> pd.DataFrame:
     """Read a table: CSV, TSV or other delimited text (gzip too), or Parquet.
 
@@ -53,6 +57,9 @@ def read_table(
         semicolon, tab or bar, a decimal comma is recognised.
     encoding : str, optional
         UTF-8 (a byte order mark is allowed) when not given.
+    text : function, optional
+        Of the names in the header; says which columns of a text file are names to the letter: 001
+        is no number there, NA no gap.
 
     Returns
     -------
@@ -70,11 +77,14 @@ def read_table(
     if is_parquet(path):
         return _read_parquet(path)
     form = sniff(path, sep, encoding)
+    names = _names(path, form) if text is not None else []
+    chosen = set(text([name.strip() for name in names])) if text is not None else set()
+    literal = [name for name in names if name.strip() in chosen]
     with _telling(path, form), watched(path, form) as file:
-        frame = _text_reader(file, form, low_memory=False).rename(columns=str.strip)
+        frame = _text_reader(file, form, literal, names, low_memory=False).rename(columns=str.strip)
     if not len(frame):
         raise DataError(f"{path} has a header but no rows")
-    return _tidy(frame)
+    return _tidy(frame, chosen)
 
 
 def read_chunks(
@@ -160,14 +170,31 @@ def _flat(y: Any) -> Any:
     return y
 
 
-def _text_reader(file: Any, form: Format, **options: Any) -> Any:
+def _names(path: Path, form: Format) -> list[str]:
+    """Names of the columns as pandas has them, with the blanks around them."""
+    with _telling(path, form), open_bytes(path, form.gzipped) as file:
+        return list(_text_reader(file, form, nrows=0).columns)
+
+
+def _text_reader(
+    file: Any,
+    form: Format,
+    literal: Collection[str] = (),
+    names: Collection[str] = (),
+    **options: Any,
+) -> Any:
+    """Of the columns ``names``, cells of ``literal`` ones stay as they are."""
     pd = need("pandas", "cli")
+    gaps: Any = sorted(MARKERS)
+    if literal:
+        gaps = {name: [""] if name in literal else gaps for name in names}
+        options["dtype"] = dict.fromkeys(literal, str)
     return pd.read_csv(
         file,
         sep=form.sep,
         encoding=form.encoding,
         decimal=form.decimal,
-        na_values=sorted(MARKERS),
+        na_values=gaps,
         keep_default_na=False,
         skipinitialspace=True,
         index_col=False,
@@ -198,8 +225,7 @@ def _telling(path: Path, form: Format) -> Iterator[None]:
 def _text_chunks(
     path: Path, rows: int, form: Format, numeric: Collection[str]
 ) -> Iterator[pd.DataFrame]:
-    with _telling(path, form), open_bytes(path, form.gzipped) as file:
-        names = _text_reader(file, form, nrows=0).columns
+    names = _names(path, form)
     texts = {name: str for name in names if name.strip() not in numeric}
     with watched(path, form) as file:
         with _telling(path, form):
@@ -230,12 +256,18 @@ def _with_points(chunk: pd.DataFrame) -> pd.DataFrame:
     return chunk.assign(**texts)
 
 
-def _tidy(frame: pd.DataFrame) -> pd.DataFrame:
-    """Cut blanks off texts; a column that is then numbers throughout becomes numeric."""
+def _tidy(frame: pd.DataFrame, literal: Collection[str] = ()) -> pd.DataFrame:
+    """Cut blanks off texts; a column that is then numbers throughout becomes numeric.
+
+    In ``literal`` columns blanks are all that is cut off; nothing but blanks is a gap.
+    """
     for name in frame.columns[[dtype.kind in "OUT" for dtype in frame.dtypes]]:
         if not is_text(frame[name]):
             continue
         stripped = frame[name].str.strip()
+        if name in literal:
+            frame[name] = stripped.mask(stripped == "")
+            continue
         if stripped.equals(frame[name]) and not may_be_grouped(stripped):
             continue
         stripped = stripped.mask(stripped.isin(MARKERS))

@@ -84,6 +84,10 @@ class NetEstimator(Planned, BaseEstimator):
         """Weight of each row in the loss."""
         return sample_weight
 
+    def _held_weight(self, held: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """Weight of each row that was given to validate on, beside training rows ``y``."""
+        return None
+
     def _learn_target(self, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn from the targets of the training rows what the network needs to know of them."""
 

@@ -76,14 +76,21 @@ class NetClassifier(ClassifierMixin, NetEstimator):
         if self.class_weight is None:
             return sample_weight
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        return weight * self._per_class(y, weight)[y]
+
+    def _per_class(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Weight of each class, from rows and their weights."""
         if self.class_weight == "balanced":
             totals = np.bincount(y, weight, len(self.classes_))
-            per_class = weight.sum() / (len(self.classes_) * np.maximum(totals, 1e-300))
-        else:
-            per_class = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=self.classes_[y]
-            )
-        return weight * per_class[y]
+            return weight.sum() / (len(self.classes_) * np.maximum(totals, 1e-300))
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
+
+    def _held_weight(self, held: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """Classes count as in training, whatever their shares here."""
+        if self.class_weight is None:
+            return None
+        per_class = self._per_class(y, np.ones(len(y)))
+        return per_class[held] / per_class[y].mean()
 
     def _spread(self, y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         order = super()._spread(y, rng)

@@ -137,6 +137,16 @@ def _refuse_other(target: Path) -> None:
         raise FileExistsError(
             f"{target} exists and is not a saved model ({error}); choose another place or remove it"
         ) from error
+    if others := other_files(target):
+        raise FileExistsError(
+            f"{target} holds more than a model, {others[0]!r} for one; a new model takes the place "
+            "of the whole folder: choose another place or move the file"
+        )
+
+
+def other_files(folder: Path) -> list[str]:
+    """What a folder holds that is no part of a saved model."""
+    return sorted({path.name for path in folder.iterdir()} - {META, ARRAYS})
 
 
 def _put(made: Path, target: Path) -> None:

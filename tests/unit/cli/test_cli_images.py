@@ -112,6 +112,11 @@ def test_inpaint_fills_holes_and_nothing_else(folder, model, tmp_path):
     assert "no pixel outside of a hole was changed" in (out / "report.html").read_text()
 
 
+def test_a_model_is_no_place_for_pictures(folder, model):
+    result = run("inpaint", model, folder, "--out", model / "filled")
+    refused(result, "is the model, or a folder in it")
+
+
 def test_an_interrupted_inpaint_says_what_is_there(folder, model, tmp_path, monkeypatch):
     def interrupted(pictures, values, target):
         (target / "first.png").touch()

@@ -199,3 +199,14 @@ def test_completion_loads_torch_only_when_asked(tmp_path):
         "else:\n    raise SystemExit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_more_values_may_follow():
+    """Conditioned on some values and then on others as well: as on all of them at once."""
+    mfa, (x, observed) = make(), rows()
+    first = observed.clone()
+    first[:, ..., 0] = False
+    at_once = mfa.condition(x, observed)
+    for later in (observed, observed & ~first):
+        for got, want in zip(mfa.condition(x, first).condition(x, later), at_once, strict=True):
+            torch.testing.assert_close(got, want)

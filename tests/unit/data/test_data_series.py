@@ -280,3 +280,54 @@ def test_physionet_files_that_cannot_be_used_are_named(home, tmp_path):
     (home / "Outcomes-a.txt").write_text("id,y\n1,2\n")
     with pytest.raises(DataError, match="not a table of outcomes"):
         load_physionet2012("a")
+
+
+def test_names_in_files_are_taken_to_the_letter(tmp_path):
+    """001 and 1 are two sequences, and NA is what a laboratory calls sodium."""
+    long, outcomes = tmp_path / "long.csv", tmp_path / "outcomes.csv"
+    long.write_text("id,time,variable,value\n001,0,NA,140\n001,0,K,4\n1,0,K,5\nB7,0,K,NA\n,0,K,1\n")
+    outcomes.write_text("id,died\n001,1\n1,0\n2,1\n")
+    data = read_series(long)
+    assert data.ids.tolist() == ["001", "1", "B7"]
+    assert data.variables == ["K", "NA"]
+    np.testing.assert_array_equal(data.X[0], [[4.0, 140.0]])
+    assert np.isnan(data.X[2]).all()  # of values NA is a gap
+    assert data.notes == ["1 lines without id, time or variable were left out"]
+    found = with_outcomes(data, outcomes)
+    assert found.ids.tolist() == ["001", "1"]
+    assert found.y.tolist() == [1, 0]
+
+
+def test_whole_numbers_as_ids_are_the_same_with_a_point(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("id,time,variable,value\n7.0,0,x,1\n8.0,0,x,2\n")
+    found = with_outcomes(read_series(path), pd.DataFrame({"id": [7, 8], "y": [0, 1]}))
+    assert found.y.tolist() == [0, 1]
+
+
+def test_dates_far_away_keep_their_place():
+    times = ["2024-01-02", "9999-12-31", "2024-01-01"]
+    frame = pd.DataFrame({"id": "a", "time": times, "variable": "x", "value": [2.0, 3.0, 1.0]})
+    data = read_series(frame)
+    np.testing.assert_array_equal(data.X[0][:, 0], [1.0, 2.0, 3.0])
+    assert data.times[0][:2].tolist() == [0.0, 24.0]
+
+
+@pytest.mark.parametrize(
+    ("times", "step"),
+    [([1.7e18, 1.7e18 + 1], 0.1), ([1.7e9, 1.7e9 + 7200], 3600.0)],
+    ids=["beyond whole numbers", "seconds since 1970"],
+)
+def test_times_that_count_from_elsewhere_are_refused(times, step):
+    frame = pd.DataFrame({"id": "a", "time": times, "variable": "x", "value": 1.0})
+    with pytest.raises(DataError, match="subtract the time at which the sequences begin"):
+        read_series(frame, step=step)
+
+
+def test_too_many_steps_in_all_are_refused(monkeypatch):
+    from nanwise.data.series import long
+
+    monkeypatch.setattr(long, "MOST_IN_ALL", 30)
+    frame = pd.DataFrame({"id": [1, 2, 3], "time": 10.0, "variable": "x", "value": 1.0})
+    with pytest.raises(DataError, match="33 steps in all"):
+        read_series(frame, step=1)

@@ -134,6 +134,23 @@ def test_given_validation_sequences_decide_by_auroc():
     assert found == pytest.approx(best, abs=1e-9)
 
 
+def test_classes_count_in_validation_as_in_training():
+    """Half of the training sequences are 1, of those held back none: weights stay 1."""
+    x, _ = series(40)
+    y = np.arange(40) % 2
+    held = x[y == 0][:10]
+    plan = Plan(epochs=1, batch=40, schedule=None)
+    model = tiny(plan=plan, class_weight="balanced")
+    model.fit(x, y, validation=(held, np.zeros(10, dtype=int)))
+    loss = -np.log(model.predict_proba(held)[:, 0]).mean()
+    assert model.history_[0]["valid_loss"] == pytest.approx(loss, rel=1e-5)
+    y = (np.arange(40) < 4).astype(int)  # weights 5 / 9 and 5, 1 on average
+    model.fit(x, y, validation=(held, np.zeros(10, dtype=int)))
+    loss = -np.log(model.predict_proba(held)[:, 0]).mean()
+    np.testing.assert_allclose(model._held_weight(np.array([0, 1]), y), [5 / 9, 5])
+    assert model.history_[0]["valid_loss"] == pytest.approx(5 / 9 * loss, rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("validation", "error", "words"),
     [
@@ -160,6 +177,7 @@ def test_statics_help_and_may_have_gaps(tmp_path):
     model = tiny(plan=plan).fit(x, y, statics=statics)
     assert (model.predict(x, statics) == y)[~np.isnan(statics[:, 0])].mean() > 0.95
     assert model.n_statics_ == 2
+    assert model.score(x, y, statics=statics) == (model.predict(x, statics) == y).mean()
     with pytest.raises(DataError, match="fitted on 2; pass the same statics"):
         model.predict(x)
     with pytest.raises(DataError, match="one row of numbers for each of 80"):

@@ -97,3 +97,10 @@ def test_before_training_normalisation_does_not_change_which_units_are_on():
 def test_layers_that_are_not_there_are_refused():
     with pytest.raises(ValueError, match="from 0 to 2, got 3"):
         SNMLP(4, [3, 3], 2, (0, 3))
+
+
+def test_a_hidden_layer_that_is_no_number_is_noticed():
+    net = SNMLP(4, [5], 2, (1,))
+    with torch.no_grad():
+        net.layers[0].weight[0] = torch.nan
+    assert net(torch.rand(2, 4)).isnan().any()

@@ -87,15 +87,15 @@ class CellPrep(TransformerMixin, BaseEstimator):
         """
         self._check_settings()
         counts = as_counts(X)
-        self.n_features_in_ = counts.shape[1]
-        self.all_genes_ = counts.genes
-        self.passed_ = _cells_above(counts.matrix, self.count) > self.cells
-        if not self.passed_.any():
+        passed = _cells_above(counts.matrix, self.count) > self.cells
+        if not passed.any():  # nothing is set before: an earlier fit stays whole
             raise DataError(
                 f"none of {counts.shape[1]} genes has a count above {self.count} in more than "
                 f"{self.cells} of {counts.shape[0]} cells; lower count or cells, or check that "
                 "cells are rows and that X holds counts, not logarithms"
             )
+        self.n_features_in_, self.all_genes_ = counts.shape[1], counts.genes
+        self.passed_ = passed
         library = self._library(counts)
         self.library_size_ = float(np.median(library[library > 0]))
         self._score(_scaled(counts.matrix, self._factor(library)))
@@ -235,7 +235,7 @@ def _warn_empty(library: np.ndarray, cells: np.ndarray) -> None:
     if len(empty):
         warnings.warn(
             f"{len(empty)} cells have no count in any gene that passes the filter, first "
-            f"{cells[empty[0]]!r}; they stay 0",
+            f"{cells[empty[0]]!r}; there is nothing to scale them by",
             GapWarning,
             stacklevel=3,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -67,4 +68,6 @@ class SeriesData:
 
 def id_text(id: Any) -> str:
     """An id as text; whole numbers that a gap in their column made floats are whole numbers."""
-    return str(int(id)) if isinstance(id, float) and id.is_integer() else str(id)
+    if isinstance(id, float) and id.is_integer():
+        return str(int(id))
+    return re.sub(r"^(\d+)\.0$", r"\1", str(id))

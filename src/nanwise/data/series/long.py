@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("id", "time", "variable", "value")
-#: values of one sequence, gaps included
-MOST_CELLS = 100_000_000
+#: values of one sequence and of all, gaps included
+MOST_CELLS, MOST_IN_ALL = 100_000_000, 1_000_000_000
+#: steps before the first value of any sequence from which on times must count from elsewhere
+EMPTY_STEPS = 1000
 _HOUR = np.timedelta64(3600, "s")
 
 
@@ -122,24 +124,34 @@ def _series(
         X: Any = _filled(lines, number, [len(t) for t in times], names)
         return SeriesData(X, ids, names, times=times, notes=notes, reading=reading)
     # 0.3 / 0.1 is a little less than 3
-    number = np.floor(np.round(lines.time / step, 9)).astype(np.int64)
+    places = np.floor(np.round(lines.time / step, 9))
+    _refuse_many(places, step, len(names))
+    number = places.astype(np.int64)
     last = np.zeros(len(ids), dtype=np.int64)
     if end is not None:
         last[:] = int(np.ceil(round(end / step, 9))) - 1
         number = np.minimum(number, last[0])
     np.maximum.at(last, lines.record, number)
-    _refuse_many(int(last.max()) + 1, step, len(names))
+    if (last + 1).sum() * len(names) > MOST_IN_ALL:
+        raise DataError(
+            f"a step of {step:g} makes sequences of {(last + 1).sum():,} steps in all, too many to "
+            "hold; take a larger step, fewer variables or fewer sequences"
+        )
     X = _filled(lines, number, (last + 1).tolist(), names)
     X = X if end is None else np.stack(X)
     return SeriesData(X, ids, names, notes=notes, reading=reading)
 
 
-def _refuse_many(length: int, step: float, width: int) -> None:
-    """DataError for a sequence that would not fit into memory: its times count from elsewhere."""
-    if length * width > MOST_CELLS:
+def _refuse_many(places: np.ndarray, step: float, width: int) -> None:
+    """DataError for a sequence too long for memory, and if times count from elsewhere."""
+    if not len(places):
+        return
+    first, length = float(places.min()), float(places.max()) + 1
+    if length * width > MOST_CELLS or first > max(EMPTY_STEPS, 0.9 * length):
         raise DataError(
-            f"a step of {step:g} makes a sequence of {length:,} steps, because times count from 0; "
-            "subtract the time at which the sequences begin, or take a larger step"
+            f"a step of {step:g} makes a sequence of {length:,.0f} steps, because times count from "
+            f"0, and the first {first:,.0f} steps of all sequences are empty; subtract the time at "
+            "which the sequences begin, or take a larger step"
         )
 
 
@@ -182,7 +194,7 @@ def _check(step: float | None, end: float | None, columns: Sequence[str]) -> Non
 
 
 def _frame(source: Any, columns: Sequence[str]) -> pd.DataFrame:
-    frame, where = frame_of(source, "the table")
+    frame, where = frame_of(source, "the table", lambda _: (columns[0], columns[2]))
     for name in columns:
         if name not in frame.columns:
             raise DataError(
@@ -257,7 +269,7 @@ def _hours(column: Any, record: np.ndarray, n: int) -> np.ndarray:
             "column 'time' must hold numbers or dates such as 2024-05-31 14:00, but row "
             f"{column.index[row]} (counted from 0) has {column.iloc[row]!r}"
         )
-    moments = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[ns]")
+    moments = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
     first = np.full(n, moments.max())
     np.minimum.at(first, record, moments)
     return (moments - first[record]) / _HOUR

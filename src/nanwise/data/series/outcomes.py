@@ -32,10 +32,10 @@ def with_outcomes(
     SeriesData
         ``notes`` says how many sequences or outcomes have no partner.
     """
-    frame, where = frame_of(outcomes, "the table of outcomes")
+    frame, where = frame_of(outcomes, "the table of outcomes", lambda names: [_ids(names, id)])
     if frame.columns.empty:
         raise DataError(f"{where} has no columns; it needs the ids and the target")
-    id = id or ("id" if "id" in frame.columns else str(frame.columns[0]))
+    id = _ids(list(frame.columns), id)
     column = column or _only(frame, id, where)
     for name in (id, column):
         if name not in frame.columns:
@@ -63,6 +63,11 @@ def with_outcomes(
     }
     notes = [f"{count:,} {words}" for words, count in alone.items() if count]
     return replace(data.take(rows), y=y, notes=[*data.notes, *notes])
+
+
+def _ids(names: list[str], asked: str | None) -> str:
+    """The column of ids."""
+    return asked or ("id" if "id" in names else names[0])
 
 
 def _only(frame: Any, id: str, where: str) -> str:

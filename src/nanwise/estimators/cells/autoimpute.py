@@ -18,6 +18,7 @@ from nanwise.data.cells.hiding import hide_seen
 from nanwise.data.frames import listed
 from nanwise.errors import DataError, GapWarning
 from nanwise.estimators.planned import Planned, refuse_misfit
+from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.train.checks import number, one_of, whole
 from nanwise.train.plan import Plan
 
@@ -144,6 +145,7 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from cells.
 
@@ -256,7 +258,8 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        The filled matrix in the form of X; of a sparse matrix an array, since nothing is 0 in it.
+        The filled matrix in the form of X; of a sparse matrix an array, since hardly
+        anything is 0 in it.
         """
         counts = self._read(X)
         values = dense(counts.matrix, counts.matrix.dtype)

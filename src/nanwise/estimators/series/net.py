@@ -78,7 +78,8 @@ class SeriesEstimator(NetEstimator):
             return self
         held, held_target = self._read_validation(validation, target.shape[1:])
         source = self._learn(data, target, weight)
-        self._run(source, self._held(held, held_target), seed)
+        part = self._held_weight(held_target, target)
+        self._run(source, self._series_source(self._prepared(held), held_target, part), seed)
         return self
 
     def _remember(self, data: Sequences) -> None:
@@ -178,12 +179,6 @@ class SeriesEstimator(NetEstimator):
         self.treatment_.fit(*scaled, X.lengths)
         self._learn_target(y, weight)
         return self._series_source(self._treated(X, *scaled), y, weight)
-
-    def _held(self, X: Sequences, y: np.ndarray) -> Any:
-        """Source of validation sequences; classes count as in training."""
-        weight = self._row_weight(y, None)
-        weight = None if weight is None else weight / weight.mean()
-        return self._series_source(self._prepared(X), y, weight)
 
     def _series_source(self, data: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
         from nanwise.estimators.series.sources import SeriesSource

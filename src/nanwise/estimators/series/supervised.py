@@ -118,6 +118,10 @@ class NanSeriesClassifier(SeriesEstimator, NetClassifier):
         """Log-odds of the second of two classes (N,), or one number per class (N, n_classes)."""
         return super().decision_function(read_sequences(X, statics))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, statics: Any = None) -> float:
+        """Share of the sequences whose class is right."""
+        return super().score(read_sequences(X, statics), y, sample_weight)
+
     def _codes(self, y: Any) -> np.ndarray:
         labels = read_labels(y, type(self).__name__)
         strange = np.setdiff1d(labels, self.classes_)
@@ -200,6 +204,10 @@ class NanSeriesRegressor(SeriesEstimator, NetRegressor):
     def predict(self, X: Any, statics: Any = None) -> np.ndarray:
         """Prediction, shape (N,) or (N, n_outputs)."""
         return super().predict(read_sequences(X, statics))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, statics: Any = None) -> float:
+        """Share of the variance that is explained, R²."""
+        return super().score(read_sequences(X, statics), y, sample_weight)
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from nanwise.nets import losses
-from nanwise.nn import functional
 
 
 class SNMLP(nn.Module):
@@ -70,7 +69,9 @@ class SNMLP(nn.Module):
 
     def _affine(self, place: int, x: Tensor) -> Tensor:
         if place in self.normalised:
-            x = functional.sparsity_norm(x, x != 0, K=self.K)
+            # not by functional.sparsity_norm, to which NaN is a gap: a network that diverges must
+            # be noticed
+            x = x * (self.K / (x != 0).sum(-1, keepdim=True).clamp_min(1))
         return self.layers[place](x)
 
     def training_step(self, batch: tuple[Any, ...], phase: str = "main") -> Tensor:

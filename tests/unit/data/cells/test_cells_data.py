@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import io, sparse
 
+from nanwise import AutoImpute
 from nanwise.data.cells import CellPrep, as_counts, hide_seen, load_cells, read_cells, write_cells
 from nanwise.data.cells.prepare import MAD, QUANTILES
 from nanwise.errors import DataError, GapWarning, MissingExtra
@@ -312,3 +313,17 @@ def test_named_sets(tmp_path, monkeypatch, counts):
     raw = as_counts(pd.DataFrame(counts, *names(counts.shape)))
     write_cells(raw, tmp_path / "scrna" / "Blakeley_raw_data.csv")
     assert load_cells("blakeley").shape == (25, int(CellPrep().fit(counts).passed_.sum()))
+
+
+@pytest.mark.filterwarnings("ignore::nanwise.errors.GapWarning")
+def test_a_fit_that_fails_leaves_the_earlier_one():
+    counts = np.random.default_rng(0).poisson(3, (30, 50))
+    prep = CellPrep(genes=10).fit(counts)
+    before = prep.transform(counts)
+    with pytest.raises(DataError, match="none of 20 genes"):
+        prep.fit(np.zeros((30, 20)))
+    np.testing.assert_array_equal(prep.transform(counts), before)
+    model = AutoImpute(random_state=0).set_params(plan__epochs=2).fit(before)
+    with pytest.raises(DataError, match="nothing to learn from"):
+        model.fit(np.zeros((30, 20)))
+    assert model.transform(before).shape == before.shape

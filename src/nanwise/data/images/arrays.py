@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from nanwise.data.images.resize import as_in_file
 from nanwise.errors import DataError
 
 _CHANNELS = (1, 3)
@@ -19,20 +24,24 @@ _SLACK = 1e-3
 def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     """Pictures (N, C, H, W) as float32 with NaN in holes, and their labels if there are any."""
     arrays = _arrays(path)
-    X = _unit(arrays["X"], path)
-    if "observed" in arrays:
-        X[~_spread(arrays["observed"], arrays["X"].shape, path)] = np.nan
+    X = _with_holes(arrays, path)
     return np.ascontiguousarray(_channels_first(X, path)), _labels(arrays.get("y"), len(X), path)
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
+    with _opened(path) as archive:
+        there = {_array_name(name): name for name in archive.namelist()}
+        if "X" not in there:
+            got = ", ".join(there) or "none"
+            raise DataError(f"{path}: expected an array called X, got {got}")
+        return {name: _member(archive, there[name]) for name in _NAMES if name in there}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            there = {name.removesuffix(".npy"): name for name in archive.namelist()}
-            if "X" not in there:
-                got = ", ".join(there) or "none"
-                raise DataError(f"{path}: expected an array called X, got {got}")
-            return {name: _member(archive, there[name]) for name in _NAMES if name in there}
+            yield archive
     except FileNotFoundError:
         raise DataError(f"{path} does not exist") from None
     except DataError:
@@ -41,9 +50,21 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         raise DataError(f"{path} cannot be read as an .npz file: {error}") from error
 
 
+def _array_name(member: str) -> str:
+    return member.removesuffix(".npy")
+
+
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     with archive.open(name) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _with_holes(arrays: dict[str, np.ndarray], path: Path) -> np.ndarray:
+    """X as float32 in the layout of the file, NaN in holes."""
+    X = _unit(arrays["X"], path)
+    if "observed" in arrays:
+        X[~_spread(arrays["observed"], X.shape, path)] = np.nan
+    return X
 
 
 def _unit(X: np.ndarray, path: Path) -> np.ndarray:
@@ -109,35 +130,35 @@ def _odd(y: np.ndarray) -> str:
 # -- back into a file -----------------------------------------------------------------------------
 
 
-def fill_npz(path: Path, X: np.ndarray, filled: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of a file with holes filled, in its own type and layout.
+def fill_npz(path: Path, filled: np.ndarray, file: BinaryIO) -> None:
+    """Write a file again with its holes filled, in its own size, layout and type.
 
     Parameters
     ----------
     path : Path
-    X : array of shape (N, C, H, W)
-        As it was given to the one that filled the holes.
     filled : array of shape (N, C, H, W)
-
-    Returns
-    -------
-    dict
-        ``X`` and ``y``. If pictures were resampled, ``X`` is that of the new size, in float32.
+        Without NaN, in any size and channels. It is looked at in holes only.
+    file : binary file
+        Gets an archive of ``X`` and of all other members, byte by byte; ``observed`` is left out.
     """
+    X = _filled(path, filled)
+    with _opened(path) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        with new.open("X.npy", "w", force_zip64=True) as member:
+            np.lib.format.write_array(member, X, allow_pickle=False)
+        for name in old.namelist():
+            if _array_name(name) not in ("X", "observed"):
+                with old.open(name) as source, new.open(name, "w", force_zip64=True) as member:
+                    shutil.copyfileobj(source, member)
+
+
+def _filled(path: Path, filled: np.ndarray) -> np.ndarray:
     arrays = _arrays(path)
-    own = arrays["X"]
-    arrays.pop("observed", None)
-    before, _ = read_npz(path)
-    if before.shape != X.shape:
-        return {**arrays, "X": np.where(np.isnan(X), filled, X).astype(np.float32)}
-    hidden, values = (_as_stored(a, own) for a in (np.isnan(before), filled))
-    if own.dtype == np.uint8:
-        values = np.rint(values * 255.0)
-    return {**arrays, "X": np.where(hidden, values.astype(own.dtype), own)}
-
-
-def _as_stored(X: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """(N, C, H, W) in the layout of the file."""
-    if own.ndim == 3:
-        return X[:, 0]
-    return X if own.shape == X.shape else np.moveaxis(X, 1, 3)
+    hidden = _channels_first(np.isnan(_with_holes(arrays, path)), path)
+    X = arrays["X"].copy()
+    if len(filled) != len(X):
+        raise DataError(f"{path} has {len(X)} pictures now, {len(filled)} when it was read")
+    for picture, hole, values in zip(_channels_first(X, path), hidden, filled, strict=True):
+        own = np.clip(as_in_file(values, picture.shape), 0, 1)
+        own = np.rint(own * 255.0) if X.dtype == np.uint8 else own
+        np.copyto(picture, own.astype(X.dtype), where=hole)
+    return X

@@ -14,7 +14,7 @@ import numpy as np
 from nanwise.data.images.arrays import read_npz
 from nanwise.data.images.decode import ENDINGS, MASK_ENDING, Header, decode, read_header
 from nanwise.data.images.labels import from_csv, from_folders
-from nanwise.data.images.resize import resize
+from nanwise.data.images.resize import in_channels, resize
 from nanwise.errors import DataError, GapWarning
 
 #: files named in an error or a warning
@@ -230,16 +230,6 @@ def _picture(
     found = decode(header, beside)
     values, hidden = resize(in_channels(found.values, channels), found.hidden, shape)
     return np.where(hidden, np.float32(np.nan), values)
-
-
-def in_channels(values: np.ndarray, channels: int) -> np.ndarray:
-    """(C, H, W) with another C: grey repeated, or the brightness of colours (Rec. 601)."""
-    if len(values) == channels:
-        return values
-    if channels == 3:
-        return np.repeat(values, 3, axis=0)
-    parts = np.array([0.299, 0.587, 0.114], dtype=np.float32)
-    return np.tensordot(parts, values, axes=1)[None].astype(values.dtype)
 
 
 def _empty(X: np.ndarray, names: list[str]) -> list[str]:

@@ -1,8 +1,13 @@
-"""Pictures of another size: a new pixel is the mean of what it covers, a hole if any is missing."""
+"""Pictures of another size: a new pixel is the mean of what it covers, a hole if any is missing.
+
+And the way back: what fills a hole in the size and channels of the file.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+
+from nanwise.errors import need
 
 
 def resize(
@@ -39,3 +44,28 @@ def cover(old: int, new: int) -> np.ndarray:
     left, right = np.arange(old) * new, np.arange(1, old + 1) * new
     overlap = np.minimum(ends[:, None], right) - np.maximum(starts[:, None], left)
     return np.clip(overlap, 0, None) / old
+
+
+def in_channels(values: np.ndarray, channels: int) -> np.ndarray:
+    """(C, H, W) with another C: grey repeated, or the brightness of colours (Rec. 601)."""
+    if len(values) == channels:
+        return values
+    if channels == 3:
+        return np.repeat(values, 3, axis=0)
+    parts = np.array([0.299, 0.587, 0.114], dtype=np.float32)
+    return np.tensordot(parts, values, axes=1)[None].astype(values.dtype)
+
+
+def as_in_file(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """(C, H, W) in the size and channels of a file; nothing must be NaN."""
+    return in_channels(_at_size(values, shape[1:]), shape[0])
+
+
+def _at_size(values: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    if values.shape[1:] == size:
+        return values
+    pillow = need("PIL.Image", "images")
+    height, width = size
+    maps = (pillow.fromarray(np.ascontiguousarray(v, dtype=np.float32)) for v in values)
+    turned = [v.resize((width, height), pillow.Resampling.BILINEAR) for v in maps]
+    return np.stack([np.asarray(v) for v in turned])

@@ -13,7 +13,8 @@ import numpy as np
 
 from nanwise.data.images.arrays import fill_npz
 from nanwise.data.images.decode import Decoded, Header, decode, read_header
-from nanwise.data.images.read import Pictures, in_channels
+from nanwise.data.images.read import Pictures
+from nanwise.data.images.resize import as_in_file
 from nanwise.data.writing import replace
 from nanwise.errors import DataError, need
 
@@ -52,13 +53,14 @@ def write_filled(
     its EXIF orientation is written upright. If pictures were resampled, what fills a hole is
     resampled back and pixels outside the hole still keep their bits.
 
-    A file is there whole or not at all. An ``.npz`` file becomes one ``.npz`` file with the same
-    arrays in the same layout, without ``observed``.
+    A file is there whole or not at all. An ``.npz`` file becomes one ``.npz`` file: ``X`` in its
+    own size, layout and type, every other array as it was, ``observed`` left out.
     """
     if filled.shape != pictures.X.shape or not np.isfinite(filled[np.isnan(pictures.X)]).all():
         raise DataError(
             f"filled must be of shape {pictures.X.shape} without NaN in holes, got {filled.shape}"
         )
+    filled = np.where(np.isnan(pictures.X), filled, pictures.X)  # resampling mixes neighbours
     root, target = pictures.root, Path(folder)
     refuse_inside(root, target)
     if not root.is_dir():
@@ -110,7 +112,7 @@ def _write(source: Path, beside: Path | None, values: np.ndarray, path: Path) ->
 def _image(header: Header, found: Decoded, values: np.ndarray) -> Any:
     """The picture as Pillow's, in the mode of its file where that can hold it."""
     pillow = need("PIL.Image", "images")
-    own = in_channels(_at_size(values, found.hidden.shape), len(found.values))
+    own = as_in_file(values, found.values.shape)
     pixels = np.where(found.hidden, np.clip(own, 0, 1), found.values)
     if header.mode.startswith(_DEEP):
         return pillow.fromarray(np.rint(pixels[0] * 65535.0).astype(np.uint16))
@@ -120,16 +122,6 @@ def _image(header: Header, found: Decoded, values: np.ndarray) -> Any:
     stacked = channels[0] if len(channels) == 1 else np.stack(channels, axis=-1)
     image = pillow.fromarray(stacked)
     return image.convert("1", dither=pillow.Dither.NONE) if header.mode == "1" else image
-
-
-def _at_size(values: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    if values.shape[1:] == size:
-        return values
-    pillow = need("PIL.Image", "images")
-    height, width = size
-    maps = (pillow.fromarray(np.ascontiguousarray(v, dtype=np.float32)) for v in values)
-    turned = [v.resize((width, height), pillow.Resampling.BILINEAR) for v in maps]
-    return np.stack([np.asarray(v) for v in turned])
 
 
 def _profile(header: Header) -> dict[str, Any]:
@@ -145,8 +137,7 @@ def _write_npz(pictures: Pictures, filled: np.ndarray, folder: Path) -> Path:
     path = folder / pictures.root.name
     if path.exists() and path.samefile(pictures.root):
         raise DataError(f"{path} would be overwritten; choose another folder")
-    arrays: dict[str, Any] = fill_npz(pictures.root, pictures.X, filled)
-    replace(path, lambda file: np.savez_compressed(file, **arrays))
+    replace(path, lambda file: fill_npz(pictures.root, filled, file))
     return path
 
 

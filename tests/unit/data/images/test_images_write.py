@@ -137,6 +137,15 @@ def test_resampled_pictures_are_written_in_their_own_size(folder):
     assert np.array_equal(np.asarray(other), GREY[:4])
 
 
+def test_nothing_of_the_known_pixels_reaches_a_resampled_hole(folder):
+    Image.fromarray(with_alpha(np.full_like(GREY, 51))).save(folder / "a.png")
+    found = read_images(folder, size=(4, 4))
+    for elsewhere in (np.nan, 1.0):
+        values = np.where(np.isnan(found.X), 0.2, elsewhere)
+        (path,) = write_filled(found, values, folder.parent / "out")
+        assert (np.asarray(Image.open(path))[..., 0] == 51).all()
+
+
 def test_grey_file_among_colours(folder):
     Image.fromarray(with_alpha(GREY)).save(folder / "a.png")
     Image.fromarray(COLOUR).save(folder / "b.png")
@@ -207,3 +216,35 @@ def test_npz_comes_back_in_its_layout(tmp_path, shape, kind):
         assert np.allclose(out["X"][~observed], 51 if kind is np.uint8 else 0.2)
     with pytest.raises(DataError, match="overwritten"):
         write_filled(found, filled_of(found), tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 8), (3, 6, 8, 3)])
+@pytest.mark.parametrize("kind", [np.uint8, np.float16])
+def test_npz_of_another_size_than_the_model(tmp_path, shape, kind):
+    X = RNG.integers(0, 256, shape, dtype=np.uint8)
+    X = X if kind is np.uint8 else (X / 255).astype(kind)
+    observed = np.broadcast_to(~HOLE.reshape(1, 6, 8, *[1] * (len(shape) - 3)), shape)
+    np.savez(tmp_path / "p.npz", X=X, observed=observed)
+    found = read_images(tmp_path / "p.npz", size=(3, 5), channels=3 if len(shape) == 3 else 1)
+    values = np.where(np.isnan(found.X), 1.2, np.nan)
+    (path,) = write_filled(found, values, tmp_path / "out")
+    with np.load(path) as out:
+        got = out["X"]
+    assert got.shape == shape
+    assert got.dtype == kind
+    assert np.array_equal(got[observed], X[observed])
+    assert np.isfinite(got).all()
+    assert got.max() <= (255 if kind is np.uint8 else 1)
+
+
+def test_npz_is_clipped_and_keeps_all_other_arrays(tmp_path):
+    X = np.full((2, 4, 4), 7, dtype=np.uint8)
+    others = {"id": np.array(["a", "b"]), "ids": np.arange(3), "who": np.array([None, "x"])}
+    observed = RNG.random(X.shape) < 0.5
+    np.savez(tmp_path / "p.npz", X=X, observed=observed, **others)
+    found = read_images(tmp_path / "p.npz")
+    (path,) = write_filled(found, filled_of(found, 1.2), tmp_path / "out")
+    with np.load(path, allow_pickle=True) as out:
+        assert sorted(out) == ["X", "id", "ids", "who"]
+        assert np.array_equal(out["X"], np.where(observed, 7, 255))
+        assert all(np.array_equal(out[name], others[name]) for name in others)

@@ -155,7 +155,7 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
     """
     from nanwise.cli.files import output_folder
     from nanwise.cli.wording import counted
-    from nanwise.data.images.write import refuse_inside, write_filled
+    from nanwise.data.images.write import planned, refuse_inside, write_filled
 
     imputer = image_args.open_imputer(model)
     channels, height, width = imputer.shape_
@@ -165,6 +165,8 @@ def inpaint(model: str, source: str, out: str, draws: int, seed: int) -> None:
         raise ValueError(f"{out} is the model, or a folder in it; choose another --out")
     target = output_folder(out, [Path(source)])
     folders = [target / f"draw-{k + 1}" for k in range(draws)] if draws else [target]
+    for folder in folders:
+        planned(pictures, folder)
     X = pictures.X
     filled = imputer.sample(X, draws, random_state=seed) if draws else [imputer.transform(X)]
     _keep(f"pictures written so far are whole and in {target}; the same command again writes all")

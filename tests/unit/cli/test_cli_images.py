@@ -1,6 +1,7 @@
 """``nanwise images`` through the command line: small pictures, small networks."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -153,6 +154,12 @@ def test_inpaint_draws(folder, model, tmp_path):
     assert np.array_equal(pixels(first, 1), pixels(again, 1))
     assert not np.array_equal(pixels(first, 1), pixels(first, 2))
     assert not np.array_equal(pixels(first, 1), pixels(other, 1))
+
+
+def test_draws_are_refused_before_the_first_is_written(folder, model, tmp_path):
+    source = shutil.copytree(folder, tmp_path / "out" / "draw-2")
+    refused(run("inpaint", model, source, "--out", tmp_path / "out", "--draws", 2), "outside")
+    assert not (tmp_path / "out" / "draw-1").exists()
 
 
 def test_pictures_of_another_size_keep_theirs(model, tmp_path):

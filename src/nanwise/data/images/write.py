@@ -38,8 +38,8 @@ def write_filled(
     filled : array of shape (N, C, H, W)
         Values for the holes, in [0, 1]. What it has elsewhere is not looked at.
     folder : path
-        Gets the same names as below ``pictures.root``; made if it is not there. It must not lie
-        in ``pictures.root``.
+        Gets the same names as below ``pictures.root``; made if it is not there. No file may come
+        to lie in ``pictures.root``.
 
     Returns
     -------
@@ -61,14 +61,37 @@ def write_filled(
             f"filled must be of shape {pictures.X.shape} without NaN in holes, got {filled.shape}"
         )
     filled = np.where(np.isnan(pictures.X), filled, pictures.X)  # resampling mixes neighbours
-    root, target = pictures.root, Path(folder)
-    refuse_inside(root, target)
+    paths = planned(pictures, Path(folder))
+    root = pictures.root
     if not root.is_dir():
-        return [_write_npz(pictures, filled, target)]
-    holes = np.isnan(pictures.X).any(axis=(1, 2, 3)).tolist()
-    paths = [target / name for name in _targets(pictures.names, holes)]
+        replace(paths[0], lambda file: fill_npz(root, filled, file))
+        return paths
     for name, values, path in zip(pictures.names, filled, paths, strict=True):
         _write(root / name, pictures.beside.get(name), values, path)
+    return paths
+
+
+def planned(pictures: Pictures, target: Path) -> list[Path]:
+    """The files that will be written; refuses those that are read, or lie where they are."""
+    root = pictures.root
+    if not root.is_dir():
+        path = target / root.name
+        if path.exists() and path.samefile(root):
+            raise DataError(f"{path} would be overwritten; choose another folder")
+        return [path]
+    refuse_inside(root, target)
+    holes = np.isnan(pictures.X).any(axis=(1, 2, 3)).tolist()
+    paths = [target / name for name in _targets(pictures.names, holes)]
+    inside = root.resolve()
+    read = {
+        path.resolve() for path in (*(root / n for n in pictures.names), *pictures.beside.values())
+    }
+    for path in paths:
+        place = path.resolve()
+        if place.is_relative_to(inside) or place in read:
+            raise DataError(
+                f"{path} would be written where pictures are read; choose another folder"
+            )
     return paths
 
 
@@ -131,14 +154,6 @@ def _profile(header: Header) -> dict[str, Any]:
     with need("PIL.Image", "images").open(header.path) as image:
         profile = image.info.get("icc_profile")
     return {"icc_profile": profile} if profile else {}
-
-
-def _write_npz(pictures: Pictures, filled: np.ndarray, folder: Path) -> Path:
-    path = folder / pictures.root.name
-    if path.exists() and path.samefile(pictures.root):
-        raise DataError(f"{path} would be overwritten; choose another folder")
-    replace(path, lambda file: fill_npz(pictures.root, filled, file))
-    return path
 
 
 def _copy(source: Path, file: BinaryIO) -> None:

@@ -176,6 +176,25 @@ def test_nothing_is_written_where_pictures_are_read(folder):
             write_filled(found, filled_of(found), place)
 
 
+def test_a_folder_around_the_source_overwrites_nothing(folder):
+    (folder / "in").mkdir()
+    for place in (folder, folder / "in"):
+        Image.fromarray(with_alpha(GREY)).save(place / "a.png")
+    before = sorted((path, path.read_bytes()) for path in folder.parent.rglob("*.png"))
+    found = read_images(folder)
+    with pytest.raises(DataError, match=r"in.a\.png would be written where pictures are read"):
+        write_filled(found, filled_of(found), folder.parent)
+    assert sorted((path, path.read_bytes()) for path in folder.parent.rglob("*.png")) == before
+
+
+def test_a_linked_source_is_not_overwritten(folder):
+    Image.fromarray(with_alpha(GREY)).save(folder.parent / "a.png")
+    (folder / "a.png").symlink_to(folder.parent / "a.png")
+    found = read_images(folder)
+    with pytest.raises(DataError, match="where pictures are read"):
+        write_filled(found, filled_of(found), folder.parent)
+
+
 def test_a_failure_leaves_the_old_file(folder, monkeypatch):
     Image.fromarray(with_alpha(GREY)).save(folder / "a.png")
     target = folder.parent / "out"

@@ -17,9 +17,10 @@ MASK_ENDING = ".mask.png"
 
 _GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N")
 _DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")
-#: from this grey on a pixel of a mask file is white
-_WHITE = 128
+#: from this grey on a pixel of a mask file is white, with 8 and with 16 bits
+_WHITE, _DEEP_WHITE = 128, 32768
 _EXIF_ORIENTATION = 0x0112
+_TIFF_BITS = 258
 
 
 class Header(NamedTuple):
@@ -102,10 +103,15 @@ def decode(header: Header, beside: Path | None = None) -> Decoded:
 
 
 def read_hidden(path: Path, header: Header) -> np.ndarray:
-    """(H, W), True where a mask file is white."""
+    """(H, W), True where a mask file, held upright, is white."""
+    ops = need("PIL.ImageOps", "images")
     try:
-        with _open(path) as image:
-            white = np.asarray(image.convert("L")) >= _WHITE
+        with _open(path) as opened:
+            image = ops.exif_transpose(opened)
+            if image.mode in _DEEP:  # Pillow would make all from 255 on white
+                white = np.asarray(image) >= _DEEP_WHITE
+            else:
+                white = np.asarray(image.convert("L")) >= _WHITE
     except _broken() as error:
         raise _unreadable(path, error) from error
     if white.shape != (header.height, header.width):

@@ -108,7 +108,7 @@ def read_images(
     beside the picture says so: ``cat.mask.png`` (or ``cat.jpg.mask.png``) of the same size belongs
     to ``cat.jpg``, and white is hole. With both, a pixel is missing if either says so.
 
-    Pictures are turned upright after their EXIF orientation. 8 bits, 16 bits grey and palettes are
+    Pictures and masks are turned upright, each after its own EXIF orientation. 8 bits, 16 bits grey and palettes are
     read to the bit; of 16 bits per colour Pillow reads 8, which a warning says.
 
     In an ``.npz`` file ``X`` is (N, H, W), (N, C, H, W) or (N, H, W, C) of bytes, or of floats in

@@ -158,6 +158,22 @@ def test_a_mask_file_beside_a_picture(tmp_path):
     assert not np.isnan(found.X[2]).any()
 
 
+def test_a_mask_of_16_bits_is_white_from_the_middle_on(tmp_path):
+    put(COLOUR, tmp_path / "cat.png")
+    put(np.where(HOLE, 32768, 32767).astype(np.uint16), tmp_path / "cat.mask.png")
+    same(read_images(tmp_path).X[0], expected(COLOUR))
+
+
+@pytest.mark.parametrize("orientation", [3, 6])
+def test_a_mask_is_turned_by_its_exif_orientation(tmp_path, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    turns = {3: 2, 6: -1}[orientation]
+    put(COLOUR, tmp_path / "cat.png", exif=exif)
+    put(HOLE, tmp_path / "cat.mask.png", exif=exif)
+    same(read_images(tmp_path).X[0], expected(np.rot90(COLOUR, turns), np.rot90(HOLE, turns)))
+
+
 def test_masks_that_fit_no_picture_are_named(tmp_path):
     put(COLOUR, tmp_path / "cat.png")
     put(GREY, tmp_path / "dog.mask.png")

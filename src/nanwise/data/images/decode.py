@@ -73,6 +73,7 @@ def read_header(path: Path) -> Header:
         with _open(path) as image:
             mode, (width, height) = image.mode, image.size
             frames = getattr(image, "n_frames", 1)
+            depth = _depth(image, path)
             turned = image.getexif().get(_EXIF_ORIENTATION, 1) in (5, 6, 7, 8)
     except _broken() as error:
         raise _unreadable(path, error) from error
@@ -85,7 +86,7 @@ def read_header(path: Path) -> Header:
         )
     if turned:
         height, width = width, height
-    return Header(path, mode, height, width, mode not in _DEEP and _png_depth(path) == 16)
+    return Header(path, mode, height, width, mode not in _DEEP and depth == 16)
 
 
 def decode(header: Header, beside: Path | None = None) -> Decoded:
@@ -151,8 +152,10 @@ def _no_hole(image: Any) -> np.ndarray:
     return np.zeros((image.height, image.width), dtype=bool)
 
 
-def _png_depth(path: Path) -> int:
-    """Bits per sample of a PNG file, else 0."""
+def _depth(image: Any, path: Path) -> int:
+    """Most bits per sample of a PNG or TIFF file, else 0."""
+    if image.format == "TIFF":
+        return max(np.atleast_1d(image.tag_v2.get(_TIFF_BITS, 1)).tolist())
     with path.open("rb") as file:
         head = file.read(26)
     return head[24] if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) == 26 else 0

@@ -108,8 +108,8 @@ def read_images(
     beside the picture says so: ``cat.mask.png`` (or ``cat.jpg.mask.png``) of the same size belongs
     to ``cat.jpg``, and white is hole. With both, a pixel is missing if either says so.
 
-    Pictures and masks are turned upright, each after its own EXIF orientation. 8 bits, 16 bits grey and palettes are
-    read to the bit; of 16 bits per colour Pillow reads 8, which a warning says.
+    Pictures and masks are turned upright, each after its own EXIF orientation. 8 bits, 16 bits grey
+    and palettes are read to the bit; of 16 bits per colour Pillow reads 8, which a warning says.
 
     In an ``.npz`` file ``X`` is (N, H, W), (N, C, H, W) or (N, H, W, C) of bytes, or of floats in
     [0, 1] with NaN in holes; ``observed`` of the same shape (or without the axis of channels) is

@@ -49,9 +49,10 @@ def write_filled(
     -----
     Pixels that are there keep their bits. So a JPEG picture, which would not survive being written
     again, becomes ``.png``; one with a palette gets plain colours, as the filled ones may not be in
-    it. Filled pixels become opaque. A file without a hole is copied. A picture that was turned by
-    its EXIF orientation is written upright. If pictures were resampled, what fills a hole is
-    resampled back and pixels outside the hole still keep their bits.
+    it; one with 16 bits per colour, of which 8 are read, is written with 8. Filled pixels become
+    opaque. A file without a hole is copied. A picture that was turned by its EXIF orientation is
+    written upright. If pictures were resampled, what fills a hole is resampled back and pixels
+    outside the hole still keep their bits.
 
     A file is there whole or not at all. An ``.npz`` file becomes one ``.npz`` file: ``X`` in its
     own size, layout and type, every other array as it was, ``observed`` left out.

@@ -118,6 +118,23 @@ def test_16_bits_per_colour_are_read_as_8_with_a_warning(tmp_path):
     np.testing.assert_allclose(found.X[0], np.moveaxis(deep, -1, 0) / 65535, atol=1 / 255)
 
 
+def test_16_bits_per_colour_of_tiff_too(tmp_path):
+    deep = RNG.integers(0, 65536, (6, 8, 3)).astype("<u2")
+    tags = [  # number, type (3: short, 4: long), count, value or place
+        *((256, 3, 1, 8), (257, 3, 1, 6), (258, 3, 3, 134), (259, 3, 1, 1), (262, 3, 1, 2)),
+        *((273, 4, 1, 140), (277, 3, 1, 3), (278, 3, 1, 6), (279, 4, 1, deep.nbytes)),
+        *((284, 3, 1, 1),),
+    ]
+    head = b"II*\0" + struct.pack("<IH", 8, len(tags))
+    head += b"".join(struct.pack("<HHII", *tag) for tag in tags) + struct.pack("<I", 0)
+    bits = struct.pack("<3H", 16, 16, 16)
+    (tmp_path / "deep.tif").write_bytes(head + bits + deep.tobytes())
+    put(COLOUR, tmp_path / "flat.tif")
+    with pytest.warns(GapWarning, match=r"16 bits per colour are read as 8 in deep\.tif$"):
+        found = read_images(tmp_path)
+    np.testing.assert_allclose(found.X[0], np.moveaxis(deep, -1, 0) / 65535, atol=1 / 255)
+
+
 def test_black_and_white(tmp_path):
     put(Image.fromarray(GREY > 127), tmp_path / "a.png")
     same(read_images(tmp_path).X[0], (GREY > 127)[None].astype(np.float32))

@@ -55,6 +55,19 @@ def test_knn_draws_donors_and_falls_back_to_means():
         KNNPictures(k=0).fit(x)
 
 
+def test_knn_lends_only_what_can_be_compared():
+    x = pictures()
+    x[:10, :, 0] = np.nan
+    x[10:, :, 1:] = np.nan
+    new = np.full((2, 2, 5, 5), np.nan, dtype=np.float32)
+    new[1, 0, 0, 0] = 0.5
+    filled = KNNPictures(k=1).fit(x).prepare(new)
+    means = np.nan_to_num(x).sum(axis=0) / (~np.isnan(x)).sum(axis=0)
+    np.testing.assert_allclose(filled[0], means, rtol=1e-5)
+    np.testing.assert_allclose(filled[1, :, 1:], means[:, 1:], rtol=1e-5)
+    assert not np.allclose(filled[1, :, 0], means[:, 0])
+
+
 def test_sn_conv_learns_the_mean_count_of_its_windows():
     x = pictures()
     layer = SNConv2d(2, 3, 3, padding=1).fit(torch.from_numpy(x))

@@ -35,9 +35,9 @@ FILLED = 128
 class KNNPictures(ImageTreatment):
     """Nearest neighbours by the mean squared difference over the pixels that both know.
 
-    A donor must have the pixel itself; donors are training pictures with their own holes. A
-    training picture never lends to its own holes. Where nobody near can lend, the pixel gets its
-    mean over the training pictures, or 0 if it was never known.
+    A donor must have the pixel itself, and another that the picture has too; donors are training
+    pictures with their own holes. A training picture never lends to its own holes. Where nobody
+    near can lend, the pixel gets its mean over the training pictures, or 0 if it was never known.
 
     Parameters
     ----------
@@ -118,21 +118,23 @@ class _Donors:
 
     def lend(self, flat: np.ndarray, k: int, near: int) -> np.ndarray:
         """Mean over the k nearest donors that have a pixel, (N, P); NaN where there is none."""
-        order = self._nearest(flat, near)
-        has = self.known[order]
+        order, comparable = self._nearest(flat, near)
+        has = self.known[order] & comparable[..., None]
         # the first k that have the pixel, nearest first
         lends = has & (has.cumsum(axis=1, dtype=np.int16) <= k)
         number = lends.sum(axis=1, dtype=np.float32)
         total = np.where(lends, self.values[order], np.float32(0)).sum(axis=1)
         return np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0)
 
-    def _nearest(self, flat: np.ndarray, near: int) -> np.ndarray:
-        """Numbers of the nearest donors, nearest first, (N, near)."""
+    def _nearest(self, flat: np.ndarray, near: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the nearest donors, nearest first, and which share a pixel, (N, near)."""
         distance = self._distances(flat)
         near = min(near, distance.shape[1])
         found = np.argpartition(distance, near - 1, axis=1)[:, :near]
-        order = np.take_along_axis(distance, found, axis=1).argsort(axis=1, kind="stable")
-        return np.take_along_axis(found, order, axis=1)
+        apart = np.take_along_axis(distance, found, axis=1)
+        order = apart.argsort(axis=1, kind="stable")
+        apart = np.take_along_axis(apart, order, axis=1)
+        return np.take_along_axis(found, order, axis=1), np.isfinite(apart)
 
     def _distances(self, flat: np.ndarray) -> np.ndarray:
         """Mean squared difference over common pixels, (N, donors); infinite if there is none."""

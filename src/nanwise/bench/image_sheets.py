@@ -70,8 +70,13 @@ def _line(name: str, X: np.ndarray) -> dict[str, Any]:
 
 
 def _small(picture: np.ndarray) -> np.ndarray:
-    """(H, W, 3) bytes, holes in their colour; large pictures are resampled."""
+    """(H, W, 3) bytes, holes in their colour; large pictures are resampled.
+
+    Of channels that are neither grey nor colours the mean is shown.
+    """
     hidden = np.isnan(picture).any(axis=0)
+    if len(picture) not in (1, 3):
+        picture = picture.mean(axis=0, keepdims=True)
     values, hidden = resize(np.nan_to_num(picture), hidden, _tile_size(hidden.shape))
     pixels = np.moveaxis(np.broadcast_to(values, (3, *hidden.shape)), 0, -1)
     pixels = np.rint(255 * np.clip(pixels, 0, 1)).astype(np.uint8)

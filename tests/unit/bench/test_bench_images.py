@@ -154,6 +154,18 @@ def test_large_pictures_become_small_tiles():
     assert sheet(X)["lines"][0]["shape"] == [64, 32, 3]
 
 
+@pytest.mark.parametrize("channels", [2, 4])
+def test_channels_that_are_neither_grey_nor_colours_are_shown_as_their_mean(channels):
+    X = np.random.default_rng(0).random((2, channels, 6, 5), dtype=np.float32)
+    X[:, 0, 1, 1] = np.nan
+    lines = sheet(X, imputer=Flat())["lines"]
+    for tile, picture in zip(tiles(lines[0]), X, strict=True):
+        expected = np.rint(255 * picture.mean(axis=0))
+        assert (tile[1, 1] == HOLE).all()
+        known = ~np.isnan(expected)
+        np.testing.assert_allclose(tile[known], expected[known][:, None].repeat(3, 1), atol=1)
+
+
 def test_the_density_of_a_fitted_classifier_is_found():
     class Model:
         pass

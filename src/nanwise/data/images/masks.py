@@ -57,6 +57,7 @@ def hide_pixels(
     -----
     The hole of a picture depends on its pixels (as float32), ``kind``, ``seed`` and ``share`` only.
     """
+    X = np.asarray(X)
     _check(X, kind)
     share = SHARES[kind] if share is None else float(share)
     if not 0 < share < 1:
@@ -74,8 +75,8 @@ def hide_pixels(
 def _check(X: np.ndarray, kind: str) -> None:
     if kind not in SHARES:
         raise DataError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
-    if getattr(X, "ndim", 0) != 4 or X.dtype.kind != "f":
-        got = f"{getattr(X, 'dtype', type(X).__name__)} of shape {np.shape(X)}"
+    if X.ndim != 4 or X.dtype.kind != "f":
+        got = f"{X.dtype} of shape {X.shape}"
         raise DataError(f"pictures must be an array of floats of shape (N, C, H, W), got {got}")
 
 

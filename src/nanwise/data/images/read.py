@@ -6,6 +6,7 @@ import os
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -130,10 +131,10 @@ def read_images(
 def _size(size: Any) -> tuple[int, int] | None:
     if size is None:
         return None
-    pair = (size, size) if isinstance(size, int) else tuple(size)
-    if len(pair) != 2 or not all(isinstance(side, int) and side > 0 for side in pair):
+    pair = (size, size) if isinstance(size, Integral) else tuple(size)
+    if len(pair) != 2 or not all(isinstance(side, Integral) and int(side) > 0 for side in pair):
         raise DataError(f"size must be a number of pixels or (height, width), got {size!r}")
-    return pair
+    return int(pair[0]), int(pair[1])
 
 
 # -- a folder -------------------------------------------------------------------------------------
@@ -174,7 +175,8 @@ def find_files(root: Path) -> tuple[list[Path], dict[Path, Path]]:
         if path.suffix.lower() in ENDINGS and not _is_hidden(path.relative_to(root))
     ]
     masks = [path for path in there if path.name.lower().endswith(MASK_ENDING)]
-    pictures = [path for path in there if path not in set(masks)]
+    apart = set(masks)
+    pictures = [path for path in there if path not in apart]
     if not pictures:
         raise DataError(f"{root} has no pictures; looked for {', '.join(ENDINGS)}")
     return pictures, _pair(masks, pictures)

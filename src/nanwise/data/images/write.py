@@ -57,6 +57,7 @@ def write_filled(
     A file is there whole or not at all. An ``.npz`` file becomes one ``.npz`` file: ``X`` in its
     own size, layout and type, every other array as it was, ``observed`` left out.
     """
+    filled = np.asarray(filled)
     if filled.shape != pictures.X.shape or not np.isfinite(filled[np.isnan(pictures.X)]).all():
         raise DataError(
             f"filled must be of shape {pictures.X.shape} without NaN in holes, got {filled.shape}"

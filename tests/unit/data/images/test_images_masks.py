@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from nanwise.data.images import hide_pixels
 from nanwise.data.images.masks import KINDS, SHARES
@@ -142,6 +143,12 @@ def test_wrong_arguments_are_named(X, args, words):
     kind, seed, share = (*args, 0, None)[:3]
     with pytest.raises(DataError, match=words):
         hide_pixels(X, kind, seed, share=share)
+
+
+def test_tensors_and_lists_are_taken(X):
+    torn = hide_pixels(X[:2])
+    for same in (torch.from_numpy(X[:2]), X[:2].tolist()):
+        np.testing.assert_array_equal(hide_pixels(same), torn)
 
 
 def test_bytes_are_no_pictures_with_holes(X):

@@ -264,6 +264,14 @@ def test_sizes_that_differ_are_named_with_the_way_out(tmp_path):
     assert read_images(tmp_path, size=(4, 8)).X.shape == (3, 1, 4, 8)
 
 
+def test_sizes_may_be_numbers_of_numpy(tmp_path):
+    put(GREY, tmp_path / "a.png")
+    assert read_images(tmp_path, size=np.int64(4)).X.shape == (1, 1, 4, 4)
+    assert read_images(tmp_path, size=np.array([3, 5])).X.shape == (1, 1, 3, 5)
+    with pytest.raises(DataError, match="number of pixels"):
+        read_images(tmp_path, size=(4, 2.5))
+
+
 def test_resampling_is_by_area_and_keeps_holes_right():
     values, hidden = GREY[None] / np.float32(255), HOLE
     halved, holes = resize(values, hidden, (3, 4))

@@ -212,6 +212,13 @@ def test_a_failure_leaves_the_old_file(folder, monkeypatch):
     assert (target / "a.png").read_text() == "old"
 
 
+def test_lists_are_taken(folder):
+    Image.fromarray(with_alpha(GREY)).save(folder / "a.png")
+    found = read_images(folder)
+    (path,) = write_filled(found, filled_of(found).tolist(), folder.parent / "out")
+    assert (np.asarray(Image.open(path))[HOLE] == [51, 255]).all()
+
+
 def test_holes_must_be_filled(folder):
     Image.fromarray(with_alpha(GREY)).save(folder / "a.png")
     found = read_images(folder)

@@ -312,6 +312,13 @@ def test_the_input_is_never_overwritten(table, tmp_path):
     assert path.read_bytes() == table[0].read_bytes()
 
 
+def test_completed_files_of_two_runs_are_never_mixed(table, tmp_path):
+    (tmp_path / "completed-3.csv").write_text("of a run with three")
+    told = run("impute", table[0], "--method", "mice", "-m", "2", "--out", tmp_path, "-q")
+    refused(told, "completed-3.csv of an earlier run")
+    assert not (tmp_path / "completed-1.csv").exists()
+
+
 def test_a_model_is_used_as_it_is(done, table, tmp_path):
     model, path = done[0] / "model", table[0]
     refused(run("impute", model), "saved model")

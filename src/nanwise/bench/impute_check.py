@@ -17,7 +17,7 @@ from nanwise.bench.impute_score import (
 )
 from nanwise.data.ampute import held_cells, hide_cells
 from nanwise.data.encode import Encoder
-from nanwise.data.schema import Schema
+from nanwise.data.schema import OTHER, Schema
 from nanwise.estimators.table_imputer import TableImputer, imputer_of
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def held_out_check(
     rows = np.sort(rng.permutation(len(before))[:CHECK_ROWS])
     held = np.zeros(before.shape, dtype=bool)
     held[rows] = held_cells(before.iloc[rows], share, "mcar", None, rng)
+    held &= ~_rare(before)
     hidden = hide_cells(before, held)
     again = fit(clone(model), hidden, progress)
     mean = TableImputer(BASELINE, schema=model.schema, random_state=seed).fit_checked(hidden)
@@ -73,6 +74,11 @@ def yardstick(codes: np.ndarray, schema: Schema) -> Yardstick:
     """What errors are measured in, from all observed cells and the kinds of the columns."""
     levels = [_n_levels(column) for column in schema.columns]
     return Yardstick.of(codes, levels, [column.kind == "ordinal" for column in schema.columns])
+
+
+def _rare(before: pd.DataFrame) -> np.ndarray:
+    """Cells of the level that stands for all rare ones: nobody can say what belongs there."""
+    return np.asarray(before.astype(object) == OTHER)
 
 
 def _n_levels(column: Any) -> int:

@@ -13,14 +13,15 @@ from nanwise.bench.reproduce import computed
 from nanwise.errors import DataError
 
 REPRODUCED = "reproduced"
+IN_PART = "paper scale"
 LAPTOP = "laptop scale"
 SIMULATED = "simulated"
 NOT_MEASURED = "not measured"
 NO_METHOD = "not in this version"
 NOTHING = "nothing to compute"
 
-#: the page of the documentation that shows the measured figures
-PAGE = "docs/published.md"
+#: the page of the documentation (``make docs``) that shows the measured figures
+PAGE = "site/published/"
 
 Facts = dict[str, Any]
 
@@ -40,11 +41,11 @@ def overview(family: str, out: str | Path | None = None) -> list[Facts]:
     -------
     list of dict
         ``paper``, ``name`` as printed, ``what`` it shows, ``id`` of our table or None, ``state``
-        (``reproduced``: measured at scale paper; ``laptop scale``; with ``simulated`` before it
-        where the data had to be simulated; ``not measured``; ``data not available``; ``not in this
-        version``; ``nothing to compute``), ``remark`` on it, ``measured`` and ``cells``: how many
-        of how many cells; ``good`` of ``judged``: how many are within the published interval or
-        better; ``where`` the figures are.
+        (``reproduced``: all measured at scale paper; ``paper scale``: some of it; ``laptop scale``;
+        with ``simulated`` before it where the data had to be simulated; ``not measured``; ``data
+        not available``; ``not in this version``; ``nothing to compute``), ``remark`` on it,
+        ``measured`` and ``cells``: how many of how many cells; ``good`` of ``judged``: how many are
+        within the published interval or better; ``where`` the figures are.
     """
     known = {table.id: table for table in tables()}
     return [
@@ -96,7 +97,8 @@ def _line(
     if facts is None or not counts["measured"]:
         state, remark = _why_not(table)
         return {**line, "state": _of_data(table, state), "remark": remark}
-    state = _of_data(table, REPRODUCED if facts["scale"] == "paper" else LAPTOP)
+    done = REPRODUCED if counts["measured"] == line["cells"] else IN_PART
+    state = _of_data(table, done if facts["scale"] == "paper" else LAPTOP)
     return {**line, **counts, "where": where, "state": state, "remark": table.stand_in}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,20 @@ def outputs(folder: Path, source: Path | None, count: int) -> list[Path]:
     for path in paths:
         if source is not None and path.exists() and path.samefile(source):
             raise ValueError(f"{source} would be overwritten; choose another --out")
+    _refuse_others(folder, paths)
     return paths
+
+
+def _refuse_others(folder: Path, paths: list[Path]) -> None:
+    """Completed files of an earlier run that would stand beside ours: whoever pools, mixes."""
+    named = re.compile(rf"{COMPLETED}(-\d+)?\.(csv|tsv|txt|parquet)(\.gz)?")
+    there = folder.iterdir() if folder.is_dir() else ()
+    others = sorted(one.name for one in there if named.fullmatch(one.name) and one not in paths)
+    if others:
+        raise ValueError(
+            f"{folder} has {others[0]} of an earlier run, which would stand among the files of "
+            "this one; remove it, or choose another --out"
+        )
 
 
 def _suffix(source: Path | None) -> str:

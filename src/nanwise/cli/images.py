@@ -1,4 +1,4 @@
-"""``nanwise images``: compare treatments of holes in pictures, learn to fill them, fill them."""
+"""``nanwise images``: compare treatments of holes, classify with one, learn to fill, fill."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _hide = click.option(
 _device = click.option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto.")
 
 
-@click.group("images", short_help="Pictures with holes: compare, fit, inpaint.")
+@click.group("images", short_help="Pictures with holes: compare, predict, fit, inpaint.")
 def command() -> None:
     """Pictures with holes: a folder of PNG, JPEG, BMP, TIFF or WebP files, or an .npz file.
 
@@ -96,6 +96,37 @@ def compare(source: str, **given: Any) -> None:
         progress=not given["quiet"],
     )
     _conclude(found, pictures, folder, given["hide"])
+
+
+@command.command("predict", short_help="Classify pictures with a saved model.")
+@click.argument("model")
+@click.argument("source", metavar="DIR|FILE.npz")
+@click.option("-o", "--out", required=True, help="File to write (CSV, TSV, Parquet).")
+@click.option("--proba", is_flag=True, help="Add a probability for each class.")
+def predict(model: str, source: str, out: str, proba: bool) -> None:
+    """Classify pictures with the MODEL of nanwise images compare; one line for each picture.
+
+    Pictures of another size than the model's are resampled for it.
+    """
+    import pandas as pd
+
+    from nanwise.cli.files import output_file
+    from nanwise.cli.models import open_saved
+    from nanwise.cli.predict import answer_columns
+    from nanwise.cli.wording import counted
+    from nanwise.data.table import TableWriter
+    from nanwise.estimators.image.classifier import NanImageClassifier
+
+    file, found = output_file(out, [Path(source)]), open_saved(model)
+    if not isinstance(found, NanImageClassifier):
+        kind = type(found).__name__
+        raise ValueError(f"{model} holds a {kind}, which does not classify pictures")
+    channels, height, width = found.shape_
+    pictures = image_args.read(source, (height, width), labels=None, channels=channels)
+    answer = answer_columns(found, pictures.X, proba)
+    with TableWriter(file) as writer:
+        writer.write(pd.DataFrame({"file": pictures.names, **answer}))
+    click.echo(f"{file}: {counted(len(pictures), 'prediction')}")
 
 
 @command.command("fit", short_help="Learn what may be in the holes.")

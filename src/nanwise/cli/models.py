@@ -36,6 +36,14 @@ def open_saved(path: str) -> Any:
     return load(path)
 
 
+def refuse_apart(model: Any, instead: str) -> None:
+    """ValueError for a model of pictures or series, where rows of a table are to be predicted."""
+    where = type(model).__module__.split(".")
+    for world, what in (("image", "pictures"), ("series", "series")):
+        if where[0] == "nanwise" and world in where:
+            raise ValueError(f"a {type(model).__name__} takes {what}, not a table; {instead}")
+
+
 def open_model(name: str) -> Any:
     """Load a model folder, or import ``module:attribute`` with the current folder on the path."""
     module, colon, attribute = name.partition(":")

@@ -55,7 +55,7 @@ def command(model: str, data: str, out: str, **given: Any) -> None:
     columns id, time, variable, value. It is read whole, and there is one prediction per id.
     """
     from nanwise.cli.files import output_file
-    from nanwise.cli.models import open_saved
+    from nanwise.cli.models import open_saved, refuse_apart
     from nanwise.estimators.series.net import SeriesEstimator
 
     file = output_file(out, [Path(data)])
@@ -66,6 +66,7 @@ def command(model: str, data: str, out: str, **given: Any) -> None:
 
         predict_file(found, data, file, given)
         return
+    refuse_apart(found, "see nanwise images predict")
     for option in ("step", "end", "variables"):
         if given[option] is not None:
             raise click.UsageError(f"--{option} is for models of series, not {_kind(found)}.")

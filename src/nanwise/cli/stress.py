@@ -41,13 +41,14 @@ def command(
     predict_proba, or a function; the module is imported, that is, its code is run.
     """
     from nanwise.cli.files import open_any, output_folder
-    from nanwise.cli.models import open_model
+    from nanwise.cli.models import open_model, refuse_apart
     from nanwise.report import write
     from nanwise.stress_test.run import stress
 
+    fitted = open_model(model)
+    refuse_apart(fitted, "nanwise.stress in Python takes pictures, too")
     frame, _ = open_any(data)
     folder = output_folder(out) if out else None
-    fitted = open_model(model)
     X, y = _features(fitted, frame, target)
     result = stress(fitted, X, y, mechanism=mechanism, repeats=repeats, random_state=seed)
     click.echo(repr(result))

@@ -19,6 +19,7 @@ column, which is harmless, instead of thousands. A note says so.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,15 @@ KINDS = ("numeric", "categorical", "ordinal", "boolean", "date")
 MAX_LEVELS = 100
 MANY_ROWS = 50
 OTHER = "(other)"
+#: texts that look like dates or amounts and are neither, what they look like, and what to do
+_MISREAD = (
+    (re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1(\d\d|\d{4})\s*"), "dates", "write them as 2024-05-31"),
+    (
+        re.compile(r"\s*(-?\s?[$€£¥]\s?-?[\d.,]*\d|-?[\d.,]*\d\s?[$€£¥%])\s*"),
+        "amounts",
+        "leave the sign away and they are numbers",
+    ),
+)
 _ALONE = {"false", "true", "no", "yes"}
 
 
@@ -77,13 +87,14 @@ def infer_column(cells: pd.Series) -> tuple[Column, str | None]:
         return Column(name, "boolean"), None
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return Column(name, "date"), None
-    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+    if pd.api.types.is_numeric_dtype(dtype) or dtype.kind == "m":
         return Column(name, "numeric"), _row_number(cells)
     codes, cells_ = parse.distinct(cells)
     kind = _kind_of([cells_[k] for k in parse.used(codes, cells_)])
     if kind != "categorical":
         return Column(name, kind), None
-    return _with_levels(Column(name, kind), cells)
+    column, note = _with_levels(Column(name, kind), cells)
+    return column, _looks_like(name, cells_) or note
 
 
 def complete_column(cells: pd.Series, wanted: Column) -> tuple[Column, str | None]:
@@ -145,6 +156,18 @@ def _many_levels(name: str, counts: dict[str, int], kept: int) -> str:
     if len(counts) > 0.5 * sum(counts.values()):
         note += '; it looks like an identifier or free text, consider "drop" in the schema'
     return note
+
+
+def _looks_like(name: str, cells: list[Any]) -> str | None:
+    """A note if most texts are dates or amounts, but not written in a way that is read as such."""
+    texts = [cell for cell in cells if isinstance(cell, str) and any(map(str.isdigit, cell))]
+    for pattern, what, remedy in _MISREAD:
+        if len(texts) > 1 and sum(map(bool, map(pattern.fullmatch, texts))) > 0.9 * len(cells):
+            return (
+                f"column {name!r} holds {what} such as {texts[0]!r}, which are read as categories; "
+                f"{remedy}"
+            )
+    return None
 
 
 def _row_number(cells: pd.Series) -> str | None:

@@ -108,6 +108,8 @@ def to_dates(column: pd.Series) -> np.ndarray:
     pd = need("pandas", "cli")
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if isinstance(column.dtype, pd.ArrowDtype) and column.dtype.kind == "M":
+        column = pd.to_datetime(column.astype(object), utc=True).dt.tz_localize(None)
     if column.dtype.kind == "M":
         return column.to_numpy().astype("datetime64[us]")
     codes, cells = distinct(column)
@@ -166,7 +168,7 @@ def text_of(cell: Any) -> str:
 def _plain_numbers(column: pd.Series) -> np.ndarray | None:
     """Columns of a number dtype, without a look at the cells."""
     pd = need("pandas", "cli")
-    if pd.api.types.is_timedelta64_dtype(column.dtype):
+    if column.dtype.kind == "m":
         return column.dt.total_seconds().to_numpy(dtype=np.float64) / 86_400
     if isinstance(column.dtype, pd.CategoricalDtype):
         return None

@@ -28,6 +28,10 @@ _OPENED = re.compile(rb' *"')
 _QUOTED = re.compile(rb' *"[^"]*(?:""[^"]*)*"(?!")')
 _END = re.compile(rb"\r\n|\n|\r|")
 _GAPS = frozenset(marker.encode() for marker in MARKERS)
+#: what follows the day in a date: separator, time, fraction of a second, zone
+_TIME = re.compile(r"(.)(\d\d:\d\d)(:\d\d)?(?:\.(\d+))? ?(Z|[+-]\d\d:?\d\d)?$")
+#: cells that tell whether numbers have leading zeros
+_MANY = 100
 
 #: cells of one row as they stand in the file, and what ends the row
 Row = tuple[list[bytes], bytes]
@@ -187,12 +191,14 @@ class _Style:
         self.column, self.decimals, self.sep, self.decimal = column, decimals, sep, decimal
         self.words: dict[Any, bytes] = {}
         self.sample: bytes | None = None
+        self.width = 0
 
     def look(self, before: Any, gap: np.ndarray, raw: Any) -> None:
         """Learn from cells that are there: quotes, signs, and the text of every level."""
         there = np.flatnonzero(~gap)
         if self.sample is None and len(there):
             self.sample = raw(there[0])
+            self.width = _zeros({unquoted(raw(i)) for i in there[:_MANY]})
         if self.column.kind in ("numeric", "date"):
             return
         values = before.iloc[there]
@@ -213,7 +219,7 @@ class _Style:
             return f"{value:.8g}".replace(".", self.decimal)
         text = f"{round(value, self.decimals):.{self._places()}f}"
         text = text.lstrip("-") if not text.strip("-0.") else text  # no -0.0
-        return text.replace(".", self.decimal)
+        return text.replace(".", self.decimal).zfill(self.width)
 
     def _places(self) -> int:
         """Decimals to write: those of the values, but 72.0 beside 148.0 where whole numbers are."""
@@ -223,11 +229,12 @@ class _Style:
 
     def _date(self, value: Any) -> str:
         sample = unquoted(self.sample or b"").decode()
-        if len(sample) <= len("2024-05-31"):
+        day, time = sample[:10], _TIME.match(sample[10:])
+        if time is None:
             text = value.round("D").strftime("%Y-%m-%d")
         else:
-            text = value.round("s").strftime("%Y-%m-%dT%H:%M:%S".replace("T", sample[10]))
-        return text.replace("-", "/") if "/" in sample else text
+            text = _stamp(value, *time.groups())
+        return text.replace("-", "/", 2) if "/" in day else text
 
     def _word(self, value: Any) -> str:
         if self.column.kind == "boolean":
@@ -239,6 +246,29 @@ class _Style:
         if plain and not (self.sample or b"").lstrip().startswith(b'"'):
             return text.encode()
         return b'"' + text.replace('"', '""').encode() + b'"'
+
+
+def _stamp(
+    value: Any, gap: str, minutes: str, seconds: str | None, fraction: str | None, zone: str | None
+) -> str:
+    """A moment of UTC, written with as many parts as another one has."""
+    digits = len(fraction or "")
+    value = value.round("min" if not seconds else f"{10 ** -min(digits, 6):.6f}s")
+    if zone not in (None, "Z"):
+        sign, hours, rest = zone[0], int(zone[1:3]), int(zone[-2:])
+        value += (1 if sign == "+" else -1) * np.timedelta64(60 * hours + rest, "m")
+    text = value.strftime(f"%Y-%m-%d{gap}%H:%M") + (value.strftime(":%S") if seconds else "")
+    if digits:
+        text += "." + f"{value.microsecond:06d}".ljust(digits, "0")[:digits]
+    return text + (zone or "")
+
+
+def _zeros(cells: set[bytes]) -> int:
+    """Width of whole numbers that are filled up with zeros, as codes are; 0: they are not."""
+    widths = {len(cell) for cell in cells}
+    padded = any(cell.startswith(b"0") and cell != b"0" for cell in cells)
+    codes = padded and len(widths) == 1 and all(cell.isdigit() for cell in cells)
+    return widths.pop() if codes else 0
 
 
 def _cell(cells: list[bytes], place: int) -> bytes:

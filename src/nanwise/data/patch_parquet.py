@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import time
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from nanwise.data.schema import Column, Schema
+
+
+_DAY = 86_400e6  # microseconds
 
 
 class ParquetPatch(TableWriter):
@@ -84,6 +88,10 @@ def _filled(cells: Any, column: Column, before: Any, after: Any) -> tuple[Any, i
     if not count:
         return cells, 0
     values = _values(arrow, after[wanted], column, plain.type)
+    if arrow.types.is_duration(plain.type):  # has no replacing of its own
+        whole = plain.view(arrow.int64()), values.view(arrow.int64())
+        out = compute.replace_with_mask(whole[0], arrow.array(wanted), whole[1]).view(form)
+        return out, count
     out = compute.replace_with_mask(plain, arrow.array(wanted), values)
     return (out.dictionary_encode().cast(form) if plain is not cells else out), count
 
@@ -108,14 +116,26 @@ def _values(arrow: Any, new: Any, column: Column, form: Any) -> Any:
         return stamps.cast(zoned).cast(form, safe=False)
     if _is_text(arrow, form):
         return arrow.array([_text(v) for v in new], form)
+    if kinds.is_time(form):
+        return arrow.array([time.fromisoformat(str(v)) for v in new], form)
     if kinds.is_boolean(form):
         return arrow.array([str(v) in ("True", "1") for v in new], form)
     numbers = [float(v) for v in new]
     if kinds.is_integer(form):
-        return arrow.array([round(v) for v in numbers], form)
+        low, high = _ends(form)
+        return arrow.array([min(max(round(v), low), high) for v in numbers], form)
+    if kinds.is_duration(form):
+        spans = np.rint(np.array(numbers) * _DAY).astype("timedelta64[us]")
+        return arrow.array(spans).cast(form, safe=False)
     if kinds.is_decimal(form):
         return arrow.array([round(Decimal(repr(v)), form.scale) for v in numbers], form)
     return arrow.array(numbers).cast(form, safe=False)
+
+
+def _ends(form: Any) -> tuple[int, int]:
+    """Smallest and largest number of an integer type."""
+    info = np.iinfo(form.to_pandas_dtype())
+    return info.min, info.max
 
 
 def _text(value: Any) -> str:

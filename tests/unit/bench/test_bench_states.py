@@ -164,7 +164,7 @@ def test_reports_that_say_nothing(known, tmp_path, monkeypatch):
     monkeypatch.setattr(states, "measured", lambda id: bundled)
     failed = {**bundled, "rows": [{"name": "Zero", "cells": [{"ours": None}, {"ours": None}]}]}
     (tmp_path / "test-table.json").write_text(json.dumps(failed))
-    assert line_of(table, tmp_path)["where"] == "docs/published.md#test-table"
+    assert line_of(table, tmp_path)["where"] == "site/published/#test-table"
     # cut off; no object; without columns; a row that is too short; a figure without a verdict
     short = {**bundled, "rows": [{"name": "Zero", "cells": [{"ours": None}]}]}
     bare = {**bundled, "rows": [{"name": "Zero", "cells": [{"ours": {"mean": 1.0}}] * 2}]}

@@ -57,6 +57,27 @@ def model(folder, tmp_path_factory):
     return out
 
 
+def test_the_winner_classifies_pictures(folder, model, tmp_path):
+    out = tmp_path / "out"
+    done = run("compare", folder, "--out", out, "--gaps", "zero", *TINY)
+    assert done.exit_code == 0, done.output
+    file = tmp_path / "classes.csv"
+    done = run("predict", out / "model", folder, "-o", file, "--proba")
+    assert done.exit_code == 0, done.output
+    lines = [line.split(",") for line in file.read_text().splitlines()]
+    assert lines[0] == ["file", "prediction", "probability_bright", "probability_dark"]
+    assert len(lines) == 32
+    assert lines[1][0] == "bright/01.png"
+    assert {line[1] for line in lines[1:]} <= {"bright", "dark"}
+    refused(run("predict", model, folder, "-o", file), "DMFAImputer", "does not classify")
+    for args in (
+        ("predict", out / "model", "x.csv", "-o", file),
+        ("stress", out / "model", "x.csv"),
+    ):
+        told = CliRunner().invoke(app, [*map(str, args)])
+        refused(told, "takes pictures, not a table")
+
+
 def test_compare_writes_a_report_and_a_model(folder, tmp_path):
     table = tmp_path / "labels.csv"
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*.*"))

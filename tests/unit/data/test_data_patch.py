@@ -144,7 +144,30 @@ def test_dates_are_written_like_the_others(tmp_path):
     day, hour = pd.Timestamp("2024-03-01 17:00"), pd.Timestamp("2024-03-01 17:00:20")
     text = "d,t\n2024/01/31,2024-01-31 10:00\n,\n2024/02/28,2024-02-01 11:00\n"
     found = patched(tmp_path, text, {"d": [day], "t": [hour]})
-    assert found.decode() == text.replace("\n,\n", "\n2024/03/02,2024-03-01 17:00:20\n")
+    assert found.decode() == text.replace("\n,\n", "\n2024/03/02,2024-03-01 17:00\n")
+
+
+@pytest.mark.parametrize(
+    ("like", "filled"),
+    [
+        ("2024-01-31T10:00:00.125Z", "2024-03-01T17:00:20.250Z"),
+        ("2024-01-31 10:00:00+02:00", "2024-03-01 19:00:20+02:00"),
+        ("2024-01-31T10:00:00-0530", "2024-03-01T11:30:20-0530"),
+        ("2024-01-31T10:00:00", "2024-03-01T17:00:20"),
+        ("2024/01/31 10:00:00.5", "2024/03/01 17:00:20.2"),
+    ],
+)
+def test_times_have_the_zone_and_the_digits_of_the_others(tmp_path, like, filled):
+    text = f"t,z\n{like},1\n,2\n{like},3\n"
+    found = patched(tmp_path, text, {"t": [pd.Timestamp("2024-03-01 17:00:20.25")]})
+    assert found.decode() == text.replace("\n,2", f"\n{filled},2")
+
+
+def test_codes_filled_up_with_zeros_stay_as_long(tmp_path):
+    text = "code,n\n00019,7\n12345,10\n,8\n"
+    assert patched(tmp_path, text, {"code": [321.0]}).decode() == text.replace("\n,", "\n00321,")
+    text = "n,m\n0,7\n10,10\n,8\n"
+    assert patched(tmp_path, text, {"n": [3.0]}).decode() == text.replace("\n,", "\n3,")
 
 
 def test_short_rows_are_made_longer_only_where_a_gap_is_filled(tmp_path):

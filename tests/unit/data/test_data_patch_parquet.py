@@ -17,18 +17,22 @@ from nanwise.errors import DataError
 BIG = 2**60 + 1  # float64 does not hold it
 COLUMNS = {
     "whole": pa.array([BIG, None, 3], pa.int64()),
-    "small": pa.array([1, 2, None], pa.uint8()),
+    "small": pa.array([1, None, None], pa.uint8()),
     "real": pa.array([1.5, float("nan"), None], pa.float32()),
     "money": pa.array([Decimal("1.25"), None, Decimal("3.50")], pa.decimal128(8, 2)),
     "truth": pa.array([True, None, False]),
     "text": pa.array(["a", " NA ", "b"]),
     "level": pa.array(["u", None, "v"]).dictionary_encode(),
+    "span": pa.array([dt.timedelta(minutes=1), None, dt.timedelta(hours=2)], pa.duration("ms")),
+    "clock": pa.array([dt.time(8), None, dt.time(9, 30)], pa.time32("ms")),
     "day": pa.array([dt.date(2024, 1, 1), None, dt.date(2024, 1, 3)]),
     "time": pa.array([dt.datetime(2024, 1, 1, 12), None, None], pa.timestamp("ms", "UTC")),
 }
 FILLED = {
     "whole": [2.4],
-    "small": [2.6],
+    "small": [300.2, -2.6],
+    "span": [0.5],
+    "clock": ["09:30:00"],
     "real": [0.25, 0.5],
     "money": [2.375],
     "truth": [True],
@@ -63,13 +67,15 @@ def test_types_and_metadata_stay(source, tmp_path):
     found, count = copied(source, tmp_path / "out.parquet")
     original = pq.read_table(source)
     assert found.schema.equals(original.schema, check_metadata=True)
-    assert count == 11
+    assert count == 14
 
 
 def test_values_that_are_there_stay_and_gaps_are_filled(source, tmp_path):
     found, _ = copied(source, tmp_path / "out.parquet")
     assert found["whole"].to_pylist() == [BIG, 2, 3]
-    assert found["small"].to_pylist() == [1, 2, 3]
+    assert found["small"].to_pylist() == [1, 255, 0]
+    assert found["span"].to_pylist()[1] == dt.timedelta(hours=12)
+    assert found["clock"].to_pylist() == [dt.time(8), dt.time(9, 30), dt.time(9, 30)]
     assert found["real"].to_pylist() == [1.5, 0.25, 0.5]
     assert found["money"].to_pylist() == [Decimal("1.25"), Decimal("2.38"), Decimal("3.50")]
     assert found["truth"].to_pylist() == [True, True, False]

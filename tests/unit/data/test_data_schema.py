@@ -69,6 +69,22 @@ def test_identifiers_become_one_level_with_a_note():
     assert "identifier" in schema.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        (["31/01/2024", "01/02/2024", None], "dates such as '31/01/2024'"),
+        (["1.2.24", "31.12.23"], "dates such as '1.2.24'"),
+        (["$1,038.61", "$3"], "amounts such as '$1,038.61'"),
+        (["23%", "4 %"], "amounts such as '23%'"),
+        (["1-2", "3-4"], None),
+        (["12 kg", "3 kg"], None),
+    ],
+)
+def test_texts_that_look_like_dates_or_amounts_are_told(cells, what):
+    notes = Schema.infer({"c": cells}).notes
+    assert [what in note for note in notes] == ([True] if what else [])
+
+
 def test_many_levels_keep_the_most_frequent():
     rng = np.random.default_rng(0)
     words = [f"w{i:03d}" for i in range(150) for _ in range(150 - i)]

@@ -99,7 +99,7 @@ def test_steps_are_not_shifted_by_rounding():
         (long(("a", 0, "hr", "high")), {}, "row 0 .* has 'high'"),
         (long(("a", 0, "hr", np.inf)), {}, "must hold numbers"),
         (long(("a", "noon", "hr", 1.0)), {}, "has 'noon'"),
-        (long(("a", -1.0, "hr", 1.0)), {"step": 1}, "row 0 has -1"),
+        (long(("a", -1.0, "hr", 1.0)), {"step": 1}, r"row 0 \(counted from 0\) has -1"),
         (LINES, {"step": 0}, "step must be a number above 0"),
         (LINES, {"end": 3}, "end= needs step="),
         (LINES, {"step": "1"}, "step must be a number above 0, got '1'"),
@@ -331,3 +331,18 @@ def test_too_many_steps_in_all_are_refused(monkeypatch):
     frame = pd.DataFrame({"id": [1, 2, 3], "time": 10.0, "variable": "x", "value": 1.0})
     with pytest.raises(DataError, match="33 steps in all"):
         read_series(frame, step=1)
+
+
+def test_a_time_below_0_is_named_with_its_own_row():
+    lines = [("p", 2.0, "HR", 80), ("p", -0.5, "HR", 70), ("q", -0.8, "HR", 75)]
+    frame = pd.DataFrame(lines, columns=["id", "time", "variable", "value"])
+    with pytest.raises(DataError, match=r"row 2 \(counted from 0\) has -0.8"):
+        read_series(frame, step=1.0)
+
+
+def test_a_step_that_is_far_too_small_is_refused():
+    lines = [("p", 0.0, "HR", 80), ("p", 6.0, "HR", 70)]
+    frame = pd.DataFrame(lines, columns=["id", "time", "variable", "value"])
+    with pytest.raises(DataError, match="600,001 steps, more than 100,000"):
+        read_series(frame, step=1e-5)
+    assert len(read_series(frame, step=1e-5, end=0.5).X[0]) == 50_000

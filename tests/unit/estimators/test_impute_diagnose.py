@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from nanwise import GaussianImputer, impute_many
+from nanwise import GaussianImputer, MICEImputer, impute_many, make_imputer
 from nanwise.errors import DataError
 from nanwise.estimators.impute.base import Imputer
 from nanwise.estimators.impute.diagnose import convergence, coverage, densities
@@ -148,6 +148,20 @@ def test_densities_of_levels(library):
     assert flag["imputed"] == [0.0, 1.0]
 
 
+def test_the_trace_of_drawn_equations_is_that_of_what_they_draw():
+    x = gaussian()
+    model = MICEImputer(burn_in=4, sets=3, thin=2, random_state=0).fit(x)
+    found = convergence(model)
+    assert found["unit"] == "round"
+    assert {name: len(line) for name, line in found["trace"].items()} == {
+        "mean": 10,
+        "standard deviation": 10,
+    }
+    # in standard deviations of the columns: about those of what was observed
+    assert abs(np.mean(found["trace"]["mean"][4:])) < 0.5
+    assert 0.5 < np.mean(found["trace"]["standard deviation"][4:]) < 1.5
+
+
 def test_traces():
     gaussian_one = GaussianImputer().fit(gaussian())
     steps = convergence(gaussian_one)
@@ -163,6 +177,9 @@ def test_traces():
     assert epochs["unit"] == "epoch"
     assert epochs["trace"]["valid_loss"][:3] == [None, 1.0, 2 / 3]
     assert epochs["change"] == pytest.approx((2 / 38 - 2 / 40) / (1 - 2 / 40))
+    em = convergence(make_imputer("em").fit(gaussian()))
+    assert em["unit"] == "step"
+    assert np.diff(em["trace"]["log_likelihood"]).min() > -1e-9
     del net.history_
     net.changes_ = [(1.0, 0.5), (0.1, float("nan"))]
     assert convergence(net)["trace"] == {"numbers": [1.0, 0.1], "levels": [0.5, None]}

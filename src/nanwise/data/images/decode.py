@@ -12,8 +12,10 @@ from nanwise.errors import DataError, need
 
 #: formats that are read; what Pillow may do with others is not looked at
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+#: pictures that are not read
+OTHER_ENDINGS = (".gif", ".heic", ".heif", ".avif", ".jp2", ".ppm", ".pgm", ".svg", ".dcm")
 #: ``cat.mask.png`` (or ``cat.jpg.mask.png``) belongs to ``cat.jpg``: white is hole
-MASK_ENDING = ".mask.png"
+MASK = ".mask"
 
 _GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N")
 _DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nanwise.data.images.arrays import read_npz
-from nanwise.data.images.decode import ENDINGS, MASK_ENDING, Header, decode, read_header
+from nanwise.data.images.decode import ENDINGS, MASK, OTHER_ENDINGS, Header, decode, read_header
 from nanwise.data.images.labels import from_csv, from_folders
 from nanwise.data.images.resize import in_channels, resize
 from nanwise.errors import DataError, GapWarning
@@ -160,7 +160,7 @@ def _from_folder(
         sizes=[(header.height, header.width) for header in headers],
         modes=[header.mode for header in headers],
         beside={path.relative_to(root).as_posix(): beside[path] for path in beside},
-        notes=[*_empty(X, names), *_reduced(headers, names)],
+        notes=[*_empty(X, names), *_reduced(headers, names), *_not_read(root)],
     )
 
 
@@ -174,12 +174,21 @@ def find_files(root: Path) -> tuple[list[Path], dict[Path, Path]]:
         for path in sorted(root.rglob("*"))
         if path.suffix.lower() in ENDINGS and not _is_hidden(path.relative_to(root))
     ]
-    masks = [path for path in there if path.name.lower().endswith(MASK_ENDING)]
+    masks = [path for path in there if path.stem.lower().endswith(MASK)]
     apart = set(masks)
     pictures = [path for path in there if path not in apart]
     if not pictures:
         raise DataError(f"{root} has no pictures; looked for {', '.join(ENDINGS)}")
     return pictures, _pair(masks, pictures)
+
+
+def _not_read(root: Path) -> list[str]:
+    """A note on pictures of other formats."""
+    others = [path for path in sorted(root.rglob("*")) if path.suffix.lower() in OTHER_ENDINGS]
+    if not others:
+        return []
+    what = "picture is" if len(others) == 1 else "pictures are"
+    return [f"{len(others)} {what} not read, {others[0].name} for one; convert them to PNG"]
 
 
 def _is_hidden(path: Path) -> bool:
@@ -194,13 +203,13 @@ def _pair(masks: list[Path], pictures: list[Path]) -> dict[Path, Path]:
         short.setdefault(path.with_name(path.stem.lower()), []).append(path)
     out = {}
     for found in masks:
-        key = found.with_name(found.name[: -len(MASK_ENDING)].lower())
+        key = found.with_name(found.stem[: -len(MASK)].lower())
         fitting = [whole[key]] if key in whole else short.get(key, [])
         if len(fitting) != 1:
             many = " and ".join(path.name for path in fitting) or "no picture"
             raise DataError(
                 f"{found} is a mask, and {many} beside it is called {key.name}; "
-                f"call it NAME{MASK_ENDING} after the one picture it belongs to"
+                f"call it NAME{MASK}{found.suffix} after the one picture it belongs to"
             )
         out[fitting[0]] = found
     return out

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "time", "variable", "value")
 #: values of one sequence and of all, gaps included
 MOST_CELLS, MOST_IN_ALL = 100_000_000, 1_000_000_000
+#: steps of one sequence; no recurrent network here learns anything from that many
+MOST_STEPS = 100_000
 #: steps before the first value of any sequence from which on times must count from elsewhere
 EMPTY_STEPS = 1000
 _HOUR = np.timedelta64(3600, "s")
@@ -72,14 +74,21 @@ def read_series(
     names, variable = _chosen(frame["variable"], variables, notes)
     value = _numbers(frame["value"], "value", gaps=True)
     time = _hours(frame["time"], record, len(ids))
-    if step is not None and len(time) and time.min() < 0:
-        raise DataError(
-            f"with step=, times count from 0, but row {_row(frame, time < 0)} has {time.min():g}; "
-            "subtract the time at which the sequences begin"
-        )
+    if step is not None:
+        _refuse_before(time, frame.index.to_numpy())
     order = np.lexsort((time, record))  # stable: lines of equal time stay in the order of the file
     table = _Lines(record[order], time[order], variable[order], value[order])
     return _series(table, ids, names, step, end, notes)
+
+
+def _refuse_before(time: np.ndarray, rows: np.ndarray) -> None:
+    """DataError for times below 0."""
+    if len(time) and time.min() < 0:
+        first = int(time.argmin())
+        raise DataError(
+            f"with step=, times count from 0, but row {rows[first]} (counted from 0) has "
+            f"{time[first]:g}; subtract the time at which the sequences begin"
+        )
 
 
 class _Lines:
@@ -152,6 +161,11 @@ def _refuse_many(places: np.ndarray, step: float, width: int) -> None:
             f"a step of {step:g} makes a sequence of {length:,.0f} steps, because times count from "
             f"0, and the first {first:,.0f} steps of all sequences are empty; subtract the time at "
             "which the sequences begin, or take a larger step"
+        )
+    if length > MOST_STEPS:
+        raise DataError(
+            f"a step of {step:g} makes a sequence of {length:,.0f} steps, more than "
+            f"{MOST_STEPS:,}; it has the unit of the times, of dates hours: take a larger one"
         )
 
 
@@ -273,10 +287,6 @@ def _hours(column: Any, record: np.ndarray, n: int) -> np.ndarray:
     first = np.full(n, moments.max())
     np.minimum.at(first, record, moments)
     return (moments - first[record]) / _HOUR
-
-
-def _row(frame: Any, where: np.ndarray) -> int:
-    return int(frame.index[np.flatnonzero(where)[0]])
 
 
 def _note(notes: list[str], count: int, words: str) -> None:

@@ -75,6 +75,9 @@ def densities(X: Any, tables: Any, bins: int = 20, points: int = 64) -> dict[str
 def convergence(imputer: Any) -> dict[str, Any]:
     """How fitting went: losses of epochs, changes of rounds or the likelihood of steps.
 
+    Of chained equations whose parameters are drawn (``mice``) the trace is that of the numbers
+    drawn for gaps, which never rests: it should wander about a level, without a trend.
+
     Parameters
     ----------
     imputer : imputer
@@ -225,7 +228,11 @@ def _trace(imputer: Any) -> tuple[str, dict[str, list[float | None]]]:
     if changes:
         numbers, levels = (list(part) for part in zip(*changes, strict=True))
         return "round", {"numbers": _plain(numbers), "levels": _plain(levels)}
-    steps = getattr(imputer, "log_likelihood_", None)
+    drawn = getattr(imputer, "trace_", None)
+    if drawn and np.isfinite(drawn).all():
+        means, spreads = (list(part) for part in zip(*drawn, strict=True))
+        return "round", {"mean": _plain(means), "standard deviation": _plain(spreads)}
+    steps = getattr(getattr(imputer, "treatment_", imputer), "log_likelihood_", None)
     return "step", {"log_likelihood": _plain(list(steps))} if steps else {}
 
 

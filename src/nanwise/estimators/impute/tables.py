@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from nanwise.data.attributes import Layout
+from nanwise.errors import DataError
+from nanwise.estimators.impute.columns import fill_pandas, fill_polars
 from nanwise.estimators.inputs import (
     encode_frame,
     has_other_than_numbers,
@@ -26,6 +28,8 @@ def read_cells(imputer: Any, X: Any, *, reset: bool) -> np.ndarray:
     Sets ``schema_encoder_`` (None unless a frame has other columns than numbers) and
     ``table_layout_``.
     """
+    if is_frame(X) and not X.shape[1]:
+        raise DataError("the table has no columns")
     if reset:
         imputer.schema_encoder_ = _learn_encoder(X) if is_frame(X) else None
     if imputer.schema_encoder_ is None:
@@ -35,6 +39,9 @@ def read_cells(imputer: Any, X: Any, *, reset: bool) -> np.ndarray:
             refuse_without_names(imputer.schema_encoder_, X)
         cells = encode_frame(imputer, imputer.schema_encoder_, X, reset=reset)
     if reset:
+        if np.isnan(cells).all():
+            rows = len(cells)
+            raise DataError(f"no cell of the {rows} rows holds a value: nothing can be learnt")
         imputer.table_layout_ = _learn_layout(imputer, cells)
     return imputer.table_layout_.encode(cells)
 
@@ -94,23 +101,8 @@ def _fill_pandas(frame: Any, cells: dict[str, Any]) -> Any:
         column, new = frame[name], cells[str(name)]
         gap = column.isna().to_numpy()
         if gap.any():
-            out[name] = _pandas_column(column, new, gap)
+            out[name] = fill_pandas(column, new, gap)
     return out
-
-
-def _pandas_column(column: Any, new: Any, gap: np.ndarray) -> Any:
-    import pandas as pd
-
-    new = pd.Series(new).array[gap] if not isinstance(new, np.ndarray) else new[gap]
-    if pd.api.types.is_integer_dtype(column.dtype):
-        new = np.rint(np.asarray(new, dtype=np.float64)).astype(np.int64)
-    elif isinstance(column.dtype, pd.CategoricalDtype):
-        new = _own_levels(new, column.cat.categories)
-    elif column.dtype == object or isinstance(column.dtype, pd.StringDtype):
-        new = _own_texts(new, list(column.dropna().unique()))
-    filled = column.copy()
-    filled.iloc[np.flatnonzero(gap)] = new
-    return filled
 
 
 def _in_words(column: Any, truth: Any, levels: tuple[str, ...]) -> Any:
@@ -131,37 +123,6 @@ def _in_words(column: Any, truth: Any, levels: tuple[str, ...]) -> Any:
     return pd.Series([words[int(value)] for value in truth], dtype=object)
 
 
-def _own_levels(new: Any, categories: Any) -> list[Any]:
-    """Levels are texts in a schema; here they are what the user's categories are."""
-    from nanwise.data.parse import text_of
-
-    own = {text_of(level): level for level in categories}
-    return [own.get(str(text)) for text in new]
-
-
-def _own_texts(new: Any, known: list[Any]) -> list[Any]:
-    """New cells the way a column of texts writes them: its own spelling, whole numbers, dates."""
-    from nanwise.data.parse import numbers_of, text_of
-
-    own = {text_of(cell): cell for cell in known}
-    if not all(isinstance(cell, str) for cell in known):
-        return [own.get(str(cell), cell) for cell in new]
-    numbers = numbers_of(known)
-    whole = bool((numbers == np.rint(numbers)).all())
-    days = not any(":" in cell for cell in known)
-    return [_text(cell, own, whole, days) for cell in new]
-
-
-def _text(cell: Any, own: dict[str, Any], whole: bool, days: bool) -> str:
-    from nanwise.data.parse import text_of
-
-    if isinstance(cell, (float, np.floating)):
-        cell = np.rint(cell) if whole else cell
-    elif hasattr(cell, "isoformat"):
-        cell = cell.isoformat(sep=" ", timespec="seconds")[: 10 if days else None]
-    return own.get(text_of(cell), text_of(cell))
-
-
 def _fill_polars(frame: Any, cells: dict[str, Any]) -> Any:
     import polars as pl
 
@@ -171,18 +132,6 @@ def _fill_polars(frame: Any, cells: dict[str, Any]) -> Any:
         if column.dtype.is_float():
             gap = gap | column.is_nan().fill_null(False).to_numpy()
         if gap.any():
-            column = _polars_column(pl, column, cells[column.name], gap)
+            column = fill_polars(column, cells[column.name], gap)
         filled.append(column)
     return pl.DataFrame(filled)
-
-
-def _polars_column(pl: Any, column: Any, new: Any, gap: np.ndarray) -> Any:
-    values = list(new) if not isinstance(new, np.ndarray) else new.tolist()
-    if column.dtype.is_integer():
-        values = [round(value) for value in values]
-    elif column.dtype == pl.String:
-        values = _own_texts(values, column.drop_nulls().unique().to_list())
-    mixed = [
-        new if hole else old for old, new, hole in zip(column.to_list(), values, gap, strict=True)
-    ]
-    return pl.Series(column.name, mixed, dtype=column.dtype)

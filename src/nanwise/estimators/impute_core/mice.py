@@ -56,10 +56,22 @@ class Settings(NamedTuple):
     donors: int
 
 
+class Learnt(NamedTuple):
+    """First fill (F,), sets of models, one model per attribute, and of each round the trace.
+
+    That is the mean and the standard deviation of the numbers drawn for gaps: means over the
+    columns that have some, NaN without one.
+    """
+
+    start: np.ndarray
+    sets: list[list[Model]]
+    trace: list[tuple[float, float]]
+
+
 def learn(
     blocks: Blocks, features: np.ndarray, observed: np.ndarray, settings: Settings, seed: int
-) -> tuple[np.ndarray, list[list[Model]]]:
-    """First fill (F,), and sets of models, one model per attribute.
+) -> Learnt:
+    """Draw parameters in rounds.
 
     Parameters
     ----------
@@ -73,6 +85,7 @@ def learn(
     start = most_common(blocks, features, observed)
     filled = np.where(blocks.spread(observed), features, start)
     kept: list[list[Model]] = []
+    trace: list[tuple[float, float]] = []
     modes = [
         np.zeros((filled.shape[1] - _width(blocks, a) + 1, _width(blocks, a)))
         for a in range(len(blocks.kinds))
@@ -84,9 +97,21 @@ def learn(
             modes[a] = model.mean
             _draw_gaps(blocks, filled, observed, a, model, settings.donors, rng)
             models.append(model)
+        trace.append(_drawn(blocks, filled, observed))
         if number >= settings.burn_in and (number - settings.burn_in) % settings.thin == 0:
             kept.append(models)
-    return start, kept
+    return Learnt(start, kept, trace)
+
+
+def _drawn(blocks: Blocks, filled: np.ndarray, observed: np.ndarray) -> tuple[float, float]:
+    """Mean and standard deviation of numbers in gaps, by columns; then the mean over these."""
+    numbers = np.array([kind not in LEVELLED for kind in blocks.kinds])
+    gaps = ~blocks.spread(observed) & blocks.spread(numbers[None])
+    there = gaps.any(axis=0)
+    if not there.any():
+        return np.nan, np.nan
+    cells = np.ma.array(filled[:, there], mask=~gaps[:, there])
+    return float(cells.mean(axis=0).mean()), float(cells.std(axis=0).mean())
 
 
 def draw(

@@ -63,6 +63,9 @@ class MICEImputer(Imputer):
         Kept parameters.
     own_draws_ : int
         Number of sets: draws that can be pooled.
+    trace_ : list
+        Of each round the mean and the standard deviation of the numbers drawn for gaps, in units
+        of the columns' standard deviations, the mean over columns.
 
     Notes
     -----
@@ -128,9 +131,11 @@ class MICEImputer(Imputer):
         blocks = make_blocks(self.features_.parts_, features, observed)
         settings = Settings(self.burn_in, self.sets, self.thin, self._donors())
         self.blocks_: tuple[Any, ...] = tuple(blocks)
-        self.start_, sets = learn(blocks, features, observed, settings, seed)
-        self.sets_ = [[tuple(model) for model in models] for models in sets]
-        self.own_draws_ = len(sets)
+        found = learn(blocks, features, observed, settings, seed)
+        self.start_ = found.start
+        self.sets_ = [[tuple(model) for model in models] for models in found.sets]
+        self.trace_ = [list(step) for step in found.trace]
+        self.own_draws_ = len(found.sets)
 
     def _fill(self, codes: np.ndarray) -> np.ndarray:
         features, observed = self.features_.encode(codes)

@@ -70,6 +70,7 @@ class EM(Treatment):
         )
         self.mean_, self.covariance_ = found.moments
         self.n_iter_ = found.n_iter
+        self.log_likelihood_ = list(found.log_likelihood)
         return self
 
     def prepare(self, values: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,8 @@ from torch import Tensor
 SORTS = ("auto", "square", "pixels", "others")
 #: pictures that are looked at to tell what sort of holes there are
 SOME = 1000
+#: a hole of another picture that hides less of what can be seen teaches too little
+_LEAST = 0.1
 
 
 def choose(sort: str, size: float | None, observed: Tensor) -> tuple[str, float]:
@@ -46,7 +48,8 @@ def hold_out(observed: Tensor, sort: str = "square", size: float = 0.5) -> Tenso
     sort : {"square", "pixels", "others"}
         ``square``: a rectangle of ``size`` times the sides, anywhere in the picture; ``pixels``:
         single pixels, a share of ``size``; ``others``: what is missing in another picture of the
-        batch, a square where that has nothing missing. See :func:`choose` for ``auto``.
+        batch, a square where that hides next to nothing of what can be seen. See :func:`choose` for
+        ``auto``.
     size : float
         Between 0 and 1.
 
@@ -63,7 +66,8 @@ def hold_out(observed: Tensor, sort: str = "square", size: float = 0.5) -> Tenso
         return square
     # One step on in the batch, which is shuffled: every hole is used once.
     holes = ~observed.roll(1, 0)
-    return torch.where(holes.any((1, 2, 3), keepdim=True), holes, square)
+    hidden, seen = ((part & observed).sum((1, 2, 3), keepdim=True) for part in (holes, observed))
+    return torch.where(hidden > _LEAST * seen, holes, square)
 
 
 def _squares(observed: Tensor, size: float) -> Tensor:

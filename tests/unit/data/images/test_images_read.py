@@ -175,6 +175,25 @@ def test_a_mask_file_beside_a_picture(tmp_path):
     assert not np.isnan(found.X[2]).any()
 
 
+@pytest.mark.parametrize("name", ["cat.mask.jpg", "CAT.MASK.bmp", "cat.png.mask.tif"])
+def test_masks_may_have_any_format(tmp_path, name):
+    put(COLOUR, tmp_path / "cat.png")
+    put(np.where(HOLE, 255, 0).astype(np.uint8), tmp_path / name)
+    found = read_images(tmp_path)
+    assert found.names == ["cat.png"]
+    if not name.endswith("jpg"):  # which blurs the edges of so small a hole
+        same(found.X[0], expected(COLOUR))
+    assert np.isnan(found.X[0]).any()
+
+
+def test_pictures_of_formats_that_are_not_read_are_told(tmp_path):
+    put(COLOUR, tmp_path / "cat.png")
+    put(COLOUR, tmp_path / "dog.gif")
+    with pytest.warns(GapWarning, match="1 picture is not read, dog.gif for one"):
+        found = read_images(tmp_path)
+    assert found.notes == ["1 picture is not read, dog.gif for one; convert them to PNG"]
+
+
 def test_a_mask_of_16_bits_is_white_from_the_middle_on(tmp_path):
     put(COLOUR, tmp_path / "cat.png")
     put(np.where(HOLE, 32768, 32767).astype(np.uint16), tmp_path / "cat.mask.png")

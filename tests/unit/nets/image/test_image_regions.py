@@ -35,11 +35,20 @@ def test_pixels_are_hidden_one_by_one_in_all_channels():
 
 def test_holes_of_other_pictures_are_copied():
     observed = some(3)
-    observed[0, :, 2:4, 1] = False
+    observed[0, :, 2:4, 1:4] = False
     held = hold_out(observed, "others", 0.5)
     assert torch.equal(held[1], ~observed[0])
     # the first and the last picture follow one without a hole
     assert (held[[0, 2]].sum((1, 2, 3)) == 24).all()
+
+
+def test_a_hole_that_hides_nothing_new_is_replaced_by_a_square():
+    """The same hole in every picture would teach nothing at all."""
+    observed = some(50)
+    observed[:, :, :4] = False
+    held = hold_out(observed, "others", 0.5)
+    assert (held.sum((1, 2, 3)) == 24).all()
+    assert (held & observed).any()
 
 
 def scattered(share):

@@ -26,7 +26,7 @@ from nanwise.data.parse import (
 from nanwise.data.sniff import Format, explain_encoding, is_parquet, open_bytes, sniff, told
 from nanwise.data.watch import watched
 from nanwise.data.writing import TableWriter, write_table
-from nanwise.errors import DataError, need
+from nanwise.errors import DataError, GapWarning, need
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,20 @@ def read_table(
         frame = _text_reader(file, form, literal, names, low_memory=False).rename(columns=str.strip)
     if not len(frame):
         raise DataError(f"{path} has a header but no rows")
+    _warn_headless(path, list(frame.columns))
     return _tidy(frame, chosen)
+
+
+def _warn_headless(path: Path, names: list[str]) -> None:
+    """A first line of numbers is hardly one of names; a few years or sizes may be."""
+    numbers = numbers_of(list(names))
+    if len(names) > 1 and not np.isnan(numbers).any() and (numbers != np.rint(numbers)).any():
+        warnings.warn(
+            f"{path}: the first line holds numbers only ({listed(names, 3)}) and is taken as names "
+            "of the columns; if it is a row, put a line of names before it",
+            GapWarning,
+            stacklevel=3,
+        )
 
 
 def read_chunks(

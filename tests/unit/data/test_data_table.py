@@ -17,7 +17,7 @@ from nanwise.data.table import (
     split_target,
     write_table,
 )
-from nanwise.errors import DataError
+from nanwise.errors import DataError, GapWarning
 
 
 def put(folder, content, name="t.csv"):
@@ -322,3 +322,18 @@ def test_dates_written_as_text_are_no_target():
     with pytest.raises(DataError, match="date cannot be a target"):
         infer_task(pd.Series(["2024-05-31", None, "2023-01-01T10:00"]))
     assert infer_task(pd.Series(["2024-05-31", "soon"])) == "classification"
+
+
+def test_a_first_line_of_numbers_is_told(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("0.5,3\n1.5,4\n,5\n")
+    with pytest.warns(GapWarning, match="first line holds numbers only"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("header", ["2019,2020", "a,0.5", "0.5"])
+def test_names_may_be_numbers_of_years_or_one_of_many(tmp_path, header, recwarn):
+    path = tmp_path / "x.csv"
+    path.write_text(f"{header}\n{header.replace('a', '1')}\n")
+    read_table(path)
+    assert not [w for w in recwarn if "first line" in str(w.message)]

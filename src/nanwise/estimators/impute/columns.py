@@ -88,10 +88,11 @@ def _polars_cells(pl: Any, column: Any, cells: np.ndarray) -> Any:
 
 def _whole(cells: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """Whole numbers within the range of an integer type."""
-    low, high = (int(end) for end in (np.iinfo(dtype).min, np.iinfo(dtype).max))
-    # int() first: the largest int64 is no float64
-    numbers = (int(cell) for cell in np.rint(np.asarray(cells, dtype=np.float64)))
-    return np.array([min(max(number, low), high) for number in numbers], dtype=dtype)
+    ends = np.iinfo(dtype)
+    high = float(ends.max)
+    if int(high) > ends.max:  # the largest int64 is no float64, and the nearest is one too many
+        high = float(np.nextafter(high, 0))
+    return np.clip(np.rint(np.asarray(cells, dtype=np.float64)), ends.min, high).astype(dtype)
 
 
 def _durations(days: Any) -> np.ndarray:

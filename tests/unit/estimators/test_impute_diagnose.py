@@ -180,6 +180,10 @@ def test_traces():
     em = convergence(make_imputer("em").fit(gaussian()))
     assert em["unit"] == "step"
     assert np.diff(em["trace"]["log_likelihood"]).min() > -1e-9
+    soft = make_imputer("softimpute").fit(gaussian())
+    changes = convergence(soft)["trace"]["change"]
+    assert len(changes) == soft.treatment_.n_iter_ - 1
+    assert changes[-1] < soft.treatment_.tol
     del net.history_
     net.changes_ = [(1.0, 0.5), (0.1, float("nan"))]
     assert convergence(net)["trace"] == {"numbers": [1.0, 0.1], "levels": [0.5, None]}

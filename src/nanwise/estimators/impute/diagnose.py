@@ -232,8 +232,12 @@ def _trace(imputer: Any) -> tuple[str, dict[str, list[float | None]]]:
     if drawn and np.isfinite(drawn).all():
         means, spreads = (list(part) for part in zip(*drawn, strict=True))
         return "round", {"mean": _plain(means), "standard deviation": _plain(spreads)}
-    steps = getattr(getattr(imputer, "treatment_", imputer), "log_likelihood_", None)
-    return "step", {"log_likelihood": _plain(list(steps))} if steps else {}
+    inner = getattr(imputer, "treatment_", imputer)
+    for name, learnt in (("change", "steps_"), ("log_likelihood", "log_likelihood_")):
+        steps = list(getattr(inner, learnt, ()))
+        if steps:
+            return "step", {name: _plain(steps)}
+    return "step", {}
 
 
 def _plain(values: list[Any]) -> list[float | None]:

@@ -56,6 +56,8 @@ class Completion(NamedTuple):
     n_iter : int
     objective : float
         Value of (1).
+    steps : ndarray of shape (n_iter - 1,)
+        Relative change of the missing cells in each step but the first.
     """
 
     axes: np.ndarray
@@ -63,6 +65,7 @@ class Completion(NamedTuple):
     tau: float
     n_iter: int
     objective: float
+    steps: np.ndarray
 
 
 def complete(
@@ -105,15 +108,17 @@ def complete(
     if tau is None:
         tau = shrink * _largest_singular_value(scaled)
     if not scaled.any():
-        return values.copy(), Completion(np.zeros((values.shape[1], 0)), np.zeros(0), tau, 0, 0.0)
+        none = np.zeros(0)
+        return values.copy(), Completion(np.zeros((values.shape[1], 0)), none, tau, 0, 0.0, none)
     wide = scaled.shape[0] < scaled.shape[1]
     data, gaps = (scaled.T, ~observed.T) if wide else (scaled, ~observed)
-    guess, last, n_iter = _iterate(data, gaps, tau, tol, max_iter)
+    guess, last, steps = _iterate(data, gaps, tau, tol, max_iter)
     axes = last.image @ (last.core @ last.short) / last.strength if wide else last.short
     axes[~observed.any(axis=0)] = 0.0  # an empty column is 0, not a rounding error
     filled = np.where(observed, values, (guess.T if wide else guess) / root)
     objective = _objective(data, gaps, last, tau)
-    return filled, Completion(axes, last.strength, tau, n_iter, objective)
+    found = Completion(axes, last.strength, tau, len(steps) + 1, objective, np.array(steps))
+    return filled, found
 
 
 def complete_rows(completion: Completion, values: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -144,18 +149,21 @@ def _largest_singular_value(matrix: np.ndarray) -> float:
 
 def _iterate(
     data: np.ndarray, gaps: np.ndarray, tau: float, tol: float, max_iter: int
-) -> tuple[np.ndarray, _Step, int]:
-    """Soft-threshold until the missing cells rest; M, the last step and how many there were."""
+) -> tuple[np.ndarray, _Step, list[float]]:
+    """Soft-threshold until the missing cells rest; M, the last step, and relative changes."""
     filled, guess, momentum = data.copy(), np.zeros_like(data), 1.0
     ahead = guess
     last: _Step | None = None
+    steps: list[float] = []
     for n_iter in range(1, max_iter + 1):
         last = _threshold(filled, tau, last)
         new = (last.image @ last.core) * gaps
         step, before = new - guess, float(np.linalg.norm(guess))
         change = float(np.linalg.norm(step))
+        if n_iter > 1:
+            steps.append(change / before if before else 0.0)
         if n_iter == max_iter or change == 0 or (before > 0 and change < tol * before):
-            return new, last, n_iter
+            return new, last, steps
         ahead, momentum = _extrapolate(new, step, ahead, momentum)
         guess = new
         np.add(data, ahead, out=filled)

@@ -49,6 +49,8 @@ class EM(Treatment):
     mean_ : ndarray of shape (n_features,)
     covariance_ : ndarray of shape (n_features, n_features)
     n_iter_ : int
+    log_likelihood_ : ndarray of shape (n_iter_,)
+        Before each step, per row.
     """
 
     def __init__(self, shrinkage: float | None = None, tol: float = 1e-4, max_iter: int = 500):
@@ -70,7 +72,7 @@ class EM(Treatment):
         )
         self.mean_, self.covariance_ = found.moments
         self.n_iter_ = found.n_iter
-        self.log_likelihood_ = list(found.log_likelihood)
+        self.log_likelihood_ = np.array(found.log_likelihood)
         return self
 
     def prepare(self, values: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -53,6 +53,8 @@ class SoftImpute(Treatment):
     tau_ : float
     n_iter_ : int
     objective_ : float
+    steps_ : ndarray of shape (n_iter_ - 1,)
+        Relative change of the missing cells in each iteration but the first.
     """
 
     def __init__(

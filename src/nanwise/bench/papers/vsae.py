@@ -208,10 +208,11 @@ def _by_ratio(
         )
         for ratio in RATIOS
     )
+    rows = _modal_rows()
     _table(
         number,
         title,
-        (*_modal_rows(), *_single(pictures)),
+        (*rows, *differences(rows), *_single(pictures)),
         columns,
         published(SEVERAL, columns, text, "0.0005"),
         (PICTURES, *notes),

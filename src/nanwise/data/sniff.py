@@ -159,8 +159,8 @@ def _bad_byte(path: Path, encoding: str, offset: int, error: UnicodeDecodeError)
     name = encoding.removesuffix("-sig").upper()
     byte = error.object[error.start : error.start + 1].hex()
     return DataError(
-        f"{path} is not {name} text: byte 0x{byte} at offset {offset}; in Python say how it is "
-        'written, for example encoding="cp1252"; else convert it: iconv -f cp1252 -t utf-8'
+        f"{path} is not {name} text: byte 0x{byte} at offset {offset}; say how it is written, "
+        'for example encoding="latin-1" or "cp1252", or convert it: iconv -f cp1252 -t utf-8'
     )
 
 

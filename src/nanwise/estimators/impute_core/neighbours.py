@@ -20,8 +20,9 @@ from scipy import sparse
 
 #: donors with a smaller share of values are searched through their values only
 _SPARSE = 0.25
-#: nearest donors looked at before the whole order is worked out, per neighbour wanted
-_HEADROOM = 8
+#: nearest donors looked at before the whole order is worked out, per neighbour wanted; at least so
+#: many, and so many that have a value
+_HEADROOM, _WITH_VALUE = 5, 3
 #: numbers in one array while some rows are searched together
 _ROOM = 1 << 19
 
@@ -43,8 +44,10 @@ class Donors:
         self._squares = self._columns * self._columns
         self._there = np.ascontiguousarray(observed.T, dtype=np.float64)
         self._whole: np.ndarray = np.asarray(observed.all(axis=0))
-        few = observed.size > 0 and float(observed.mean()) < _SPARSE
-        self._cells = sparse.csr_array(observed) if few else None
+        self._equal = bool((weight == 1).all())
+        share = float(observed.mean()) if observed.size else 1.0
+        self._headroom = max(_HEADROOM, _WITH_VALUE / max(share, _SPARSE))
+        self._cells = sparse.csr_array(observed) if share < _SPARSE else None
 
     def distances(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Squared distance of one row to each donor, per common coordinate.
@@ -70,7 +73,7 @@ class Donors:
         distance = self.distances(x, observed)
         if self._cells is not None:
             return self._lend_cells(self._cells, distance, k)[~observed]
-        gaps, wanted = ~observed[None], int(_HEADROOM * k)
+        gaps, wanted = ~observed[None], int(self._headroom * k)
         if wanted < len(distance):
             near = np.flatnonzero(distance <= np.partition(distance, wanted)[wanted])
             lent, enough, _ = self._lend(near[None], distance[None, near], gaps, k)
@@ -83,7 +86,7 @@ class Donors:
         """`estimate` for many rows, of shape (N, D); NaN in cells that are observed as well."""
         lent = np.full(values.shape, np.nan)
         settled = np.zeros(len(values), dtype=bool)
-        if self._cells is None and _HEADROOM * k < len(self.values):
+        if self._cells is None and self._headroom * k < len(self.values):
             step = max(1, _ROOM // len(self.values))
             for start in range(0, len(values), step):
                 rows = slice(start, start + step)
@@ -97,7 +100,7 @@ class Donors:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Answers for some rows from their nearest donors, and which of the rows that settles."""
         rough, rounding = self._rough_distances(values, observed)
-        wanted = int(_HEADROOM * k)
+        wanted = int(self._headroom * k)
         reach = np.partition(rough, wanted, axis=1)[:, wanted] + 2 * rounding
         near = (rough <= reach[:, None]) & np.isfinite(rough)
         counts = near.sum(axis=1)
@@ -175,12 +178,19 @@ class Donors:
         """
         order = np.argsort(distance, axis=1, kind="stable")
         near, distance = (np.take_along_axis(a, order, axis=1) for a in (near, distance))
-        ties = _ties(distance)
         lent, enough = np.full(gaps.shape, np.nan), np.ones(len(gaps), dtype=bool)
         farthest = np.zeros(len(gaps))
         cells = np.argwhere(gaps)
+        ties: np.ndarray | None = None
         step = max(1, _ROOM // near.shape[1])
         for row, column in (cells[i : i + step].T for i in range(0, len(cells), step)):
+            plain, means, far = self._lend_plainly(near, distance, row, column, k)
+            lent[row[plain], column[plain]] = means
+            np.maximum.at(farthest, row[plain], far)
+            row, column = row[~plain], column[~plain]
+            if not len(row):
+                continue
+            ties = _ties(distance) if ties is None else ties
             donors = near[row], column[:, None]
             weight = self.weight[donors[0]] * self.observed[donors] * np.isfinite(distance[row])
             share, reached = _shares(weight, ties[:, row], k)
@@ -193,6 +203,39 @@ class Donors:
             np.maximum.at(farthest, row, far)
             np.logical_and.at(enough, row, reached)
         return lent, enough, farthest
+
+    def _lend_plainly(
+        self,
+        near: np.ndarray,
+        distance: np.ndarray,
+        row: np.ndarray,
+        column: np.ndarray,
+        k: float,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Means for the cells whose k-th donor has no rival; to the last bit what ties would give.
+
+        Returns
+        -------
+        plain : ndarray of bool, shape (cells,)
+            Which cells: their k-th donor is nearer than the next, and all donors weigh 1.
+        means, far : ndarray of shape (plain cells,)
+            What they get, and how far away the k-th donor is.
+        """
+        plain, wanted = np.zeros(len(row), dtype=bool), int(k)
+        if wanted != k or not self._equal:
+            return plain, np.empty(0), np.empty(0)
+        there = self.observed[near[row], column[:, None]]
+        there &= np.isfinite(distance)[row]
+        count = np.cumsum(there, axis=1, dtype=np.int32)
+        able = np.flatnonzero(count[:, -1] > wanted)
+        first = there[able] & (count[able] <= wanted + 1)
+        places = np.nonzero(first)[1].reshape(len(able), wanted + 1)
+        apart = distance[row[able, None], places[:, -2:]]
+        alone = apart[:, 0] < apart[:, 1]
+        chosen, places, far = able[alone], places[alone, :-1], apart[alone, 0]
+        plain[chosen] = True
+        values = self.values[near[row[chosen, None], places], column[chosen, None]]
+        return plain, np.cumsum(values, axis=1)[:, -1] / k, far
 
 
 def _ties(distance: np.ndarray) -> np.ndarray:

@@ -127,3 +127,16 @@ def test_rounding_of_rough_distances_is_bounded():
     error = np.where(common, np.abs(np.where(common, rough, 0) - np.where(common, exact, 0)), 0)
     assert (error <= bound[:, None]).all()
     assert error.max() > 0
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize("digits", [1, 6])
+def test_cells_without_ties_get_the_same_bits_as_by_the_way_for_ties(share, digits):
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=(200, 5)), digits)
+    there = rng.random(x.shape) >= share
+    x = np.where(there, x, 0.0)
+    donors = Donors(x, there, np.ones(len(x)))
+    short = donors.estimate_all(x, there, 5)
+    donors._equal = False
+    np.testing.assert_array_equal(short, donors.estimate_all(x, there, 5))

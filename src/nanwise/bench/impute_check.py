@@ -52,7 +52,7 @@ def held_out_check(
     rows = np.sort(rng.permutation(len(before))[:CHECK_ROWS])
     held = np.zeros(before.shape, dtype=bool)
     held[rows] = held_cells(before.iloc[rows], share, "mcar", None, rng)
-    held &= ~_rare(before)
+    _keep_rare(held, before)
     hidden = hide_cells(before, held)
     again = fit(clone(model), hidden, progress)
     mean = TableImputer(BASELINE, schema=model.schema, random_state=seed).fit_checked(hidden)
@@ -76,9 +76,11 @@ def yardstick(codes: np.ndarray, schema: Schema) -> Yardstick:
     return Yardstick.of(codes, levels, [column.kind == "ordinal" for column in schema.columns])
 
 
-def _rare(before: pd.DataFrame) -> np.ndarray:
-    """Cells of the level that stands for all rare ones: nobody can say what belongs there."""
-    return np.asarray(before.astype(object) == OTHER)
+def _keep_rare(held: np.ndarray, before: pd.DataFrame) -> None:
+    """Do not hold cells of the level that stands for all rare ones: no answer fills these."""
+    for j, name in enumerate(before.columns):
+        if before[name].dtype == "category" and OTHER in before[name].cat.categories:
+            held[:, j] &= (before[name] != OTHER).to_numpy()
 
 
 def _n_levels(column: Any) -> int:

@@ -46,7 +46,7 @@ def command(
     from nanwise.stress_test.run import stress
 
     fitted = open_model(model)
-    refuse_apart(fitted, "nanwise.stress in Python takes pictures, too")
+    refuse_apart(fitted, "this command takes tables, nanwise.stress in Python pictures, too")
     frame, _ = open_any(data)
     folder = output_folder(out) if out else None
     X, y = _features(fitted, frame, target)

@@ -29,7 +29,7 @@ _QUOTED = re.compile(rb' *"[^"]*(?:""[^"]*)*"(?!")')
 _END = re.compile(rb"\r\n|\n|\r|")
 _GAPS = frozenset(marker.encode() for marker in MARKERS)
 #: what follows the day in a date: separator, time, fraction of a second, zone
-_TIME = re.compile(r"(.)(\d\d:\d\d)(:\d\d)?(?:\.(\d+))? ?(Z|[+-]\d\d:?\d\d)?$")
+_TIME = re.compile(r"(.)\d\d:\d\d(:\d\d)?(?:\.(\d+))? ?(Z|[+-]\d\d:?\d\d)?$")
 #: cells that tell whether numbers have leading zeros
 _MANY = 100
 
@@ -249,7 +249,7 @@ class _Style:
 
 
 def _stamp(
-    value: Any, gap: str, minutes: str, seconds: str | None, fraction: str | None, zone: str | None
+    value: Any, gap: str, seconds: str | None, fraction: str | None, zone: str | None
 ) -> str:
     """A moment of UTC, written with as many parts as another one has."""
     digits = len(fraction or "")

@@ -184,7 +184,11 @@ def find_files(root: Path) -> tuple[list[Path], dict[Path, Path]]:
 
 def _not_read(root: Path) -> list[str]:
     """A note on pictures of other formats."""
-    others = [path for path in sorted(root.rglob("*")) if path.suffix.lower() in OTHER_ENDINGS]
+    others = [
+        path
+        for path in sorted(root.rglob("*"))
+        if path.suffix.lower() in OTHER_ENDINGS and not _is_hidden(path.relative_to(root))
+    ]
     if not others:
         return []
     what = "picture is" if len(others) == 1 else "pictures are"

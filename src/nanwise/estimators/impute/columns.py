@@ -50,6 +50,7 @@ def _pandas_cells(pd: Any, column: Any, cells: Any) -> Any:
         return pd.DatetimeIndex(cells).as_unit(_unit(dtype))
     if getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None):
         return list(pd.DatetimeIndex(cells).tz_localize("UTC"))
+    # days of Arrow, date32, are Python objects in pandas
     if dtype.kind == "O" or isinstance(dtype, pd.StringDtype) or "date3" in str(dtype):
         return _as_written(cells, list(column.dropna().unique()))
     return cells

@@ -26,7 +26,7 @@ help: ## this list
 
 setup: $(READY_DEV) ## create .venv with the package, its extras and all development tools
 
-$(READY): constraints.txt pyproject.toml
+$(READY): constraints.txt pyproject.toml setup.py $(wildcard src/nanwise/nn/holes/_windows*.[ch])
 	@echo "setting up $(VENV) with pinned versions (once; some minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nanwise needs Python 3.11+, $(PYTHON) is " + sys.version.split()[0])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -78,5 +78,5 @@ pin: $(READY_DEV) ## rewrite constraints.txt from .venv
 	$(BIN)/python tools/pin.py
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) build dist site demo docs/methods src/*.egg-info \
+	rm -rf $(VENV) build dist site demo docs/methods src/*.egg-info src/nanwise/nn/holes/*.so \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -6,7 +6,7 @@ at a random place, one component with 4 factors. The sides take turns; the ratio
 the rounds. A turn is one step, which finds the caches full of what the side before has left, or
 ``--turn`` steps, after one that is not timed. Gradients go to the weights, with ``--joint`` to the
 density as well. With ``--memory`` each side runs one step in a process of its own, and its peak
-above the data is printed.
+above the data is printed. ``--uncompiled`` shows what an installation without a compiler has.
 
     python benchmarks/misconv.py --rounds 20
     python benchmarks/misconv.py --rounds 20 --turn 5
@@ -36,6 +36,10 @@ Turn = Callable[[], float]
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
+    if options.uncompiled:
+        from nanwise.nn.holes import compiled
+
+        compiled._windows = None
     if options.alone is not None:
         print(_peak(options.sizes[0], options.batches[0], options.alone, options.joint))
         return 0
@@ -68,6 +72,7 @@ def _print_memory(settings: list[tuple[int, int]], options: argparse.Namespace) 
     for size, batch in settings:
         arguments = ["--sizes", str(size), "--batches", str(batch), "--threads"]
         arguments += [str(options.threads), *(["--joint"] if options.joint else [])]
+        arguments += ["--uncompiled"] if options.uncompiled else []
         peaks = []
         for side in SIDES:
             command = [sys.executable, str(Path(__file__)), *arguments, "--alone", side]
@@ -209,6 +214,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--batches", type=int, nargs="+", default=BATCHES)
     parser.add_argument("--joint", action="store_true", help="gradients to the density too")
     parser.add_argument("--memory", action="store_true", help="peak memory instead of time")
+    parser.add_argument("--uncompiled", action="store_true", help="ours by torch alone")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: of all threads")
     parser.add_argument("--alone", choices=SIDES, help=argparse.SUPPRESS)

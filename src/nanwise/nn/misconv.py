@@ -33,7 +33,7 @@ class MisConv2d(ZeroPaddedConv2d):
 
     Notes
     -----
-    Only windows that touch a hole need variances. They are cut out as one box per picture, so a
+    Only windows that touch a hole need variances: those of one box per picture are computed, so a
     batch costs little more than the areas of its boxes; maps of factors are never held for the
     whole batch (``benchmarks/misconv.py``). Where a window has no variance, the answer is
     :math:`\max(0, m)`, and its variance gets no gradient. Gradients of gradients and

@@ -24,6 +24,7 @@ ROWS_1 = (
     Heading("MFA mean", method="image/mfa"),
     Heading("DMFA mean", method="image/dmfa"),
     Heading("MisConv + mask", method="image/misconv", params={"gaps": {"marks": True}}),
+    Heading("MisConv, joint", method="image/misconv", params={"gaps": {"joint": True}}),
 )
 KINDS = ("square", "trapezoid", "noise")
 COLUMNS_1 = tuple(Heading(kind, dataset="mnist", hide={"kind": kind}) for kind in KINDS)

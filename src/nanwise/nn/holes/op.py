@@ -2,7 +2,8 @@
 
 Where the holes are decides the shapes of what is computed, and ``torch.compile`` cannot follow
 that: it gets one operator, which on its way back computes again what it needs. Without
-compilation an autograd function keeps some of it instead: two maps per component, for the boxes.
+compilation an autograd function keeps some of it instead: two maps per component, for the boxes;
+none where compiled code does the work.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from nanwise.nn.holes import passes
+from nanwise.nn.holes import compiled, passes
 from nanwise.nn.holes.moments import Slopes
 from nanwise.nn.holes.passes import Kept, Scene, Wanted
 
@@ -97,7 +98,7 @@ def operator_backward(
     """Gradients of a scene, see :func:`nanwise.nn.holes.passes.backward`."""
     density = (weights, means, factors, noise, present)
     scene = Scene(values, *density, kernel, bias, stride, padding, dilation, groups)
-    _, kept = passes.forward(scene, keep=True)
+    kept = [] if compiled.fits(scene) else passes.forward(scene, keep=True)[1]
     return passes.backward(scene, grad, out, kept, Wanted(*wanted))
 
 

@@ -64,11 +64,12 @@ def _frame(filled: Counts) -> Any:
 
 def _anndata(filled: Counts, before: Counts | None) -> Any:
     pd, anndata = need("pandas", "cli"), need("anndata", "cells")
-    made = anndata.AnnData(
-        X=_array(filled),
-        obs=pd.DataFrame(index=list(filled.cells)),
-        var=pd.DataFrame(index=list(filled.genes)),
+    # Plain objects: anndata does not write the texts that pandas 3 makes of names by itself.
+    obs, var = (
+        pd.DataFrame(index=pd.Index(list(names), dtype=object))
+        for names in (filled.cells, filled.genes)
     )
+    made = anndata.AnnData(X=_array(filled), obs=obs, var=var)
     if before is not None:
         made.layers[BEFORE] = _array(before)
     return made

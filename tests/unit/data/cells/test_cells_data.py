@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -264,6 +265,21 @@ def test_what_is_written_is_exact_and_whole(tmp_path, monkeypatch):
         write_cells(as_counts(np.ones((2, 2))), target)
     assert target.read_bytes() == before
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_names_reach_anndata_as_it_can_write_them(tmp_path, monkeypatch):
+    """Under pandas 3 a list of names becomes a kind of text that anndata 0.12 refuses to write."""
+
+    class Written(SimpleNamespace):
+        def write_h5ad(self, path):
+            assert self.obs.index.dtype == self.var.index.dtype == object
+            path.write_text(f"{list(self.obs.index)} {list(self.var.index)} {list(self.layers)}")
+
+    made = SimpleNamespace(AnnData=lambda **parts: Written(layers={}, **parts))
+    monkeypatch.setitem(sys.modules, "anndata", made)
+    counts = as_counts(pd.DataFrame([[1, 2]], index=["cell"], columns=["a", "b"]))
+    target = write_cells(counts, tmp_path / "a.h5ad", before=counts)
+    assert target.read_text() == "['cell'] ['a', 'b'] ['before']"
 
 
 def _half_written(frame, path, **options):

@@ -62,7 +62,18 @@ def split_pictures(
             f"x has the shape {tuple(values.shape)}; expected pictures (N, {channels}, H, W) or "
             f"one picture ({channels}, H, W): this convolution is made for {channels} channels"
         )
+    if present.shape != values.shape:  # one mask for all channels, or for all pictures
+        present = _expanded(present, values)
     return values, present
+
+
+def _expanded(present: Tensor, values: Tensor) -> Tensor:
+    try:
+        return present.expand_as(values)
+    except RuntimeError:
+        raise ValueError(
+            f"observed has shape {tuple(present.shape)}, the pictures {tuple(values.shape)}"
+        ) from None
 
 
 def window_counts(

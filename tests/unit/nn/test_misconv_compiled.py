@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from nanwise import nn as nw
 from nanwise.completion import MFA
+from nanwise.missing import Observed
+from nanwise.nn import functional
 from nanwise.nn.holes import compiled
+from nanwise.nn.holes.op import operator
 
 ROOT = Path(__file__).parents[3]
 SETTINGS = [
@@ -168,6 +174,134 @@ def test_one_density_for_all_pictures_and_other_orders_of_memory():
     turned = x.transpose(2, 3).contiguous().transpose(2, 3)
     assert torch.equal(layer(turned, first), want)
     assert torch.equal(layer(x.to(memory_format=torch.channels_last), first), want)
+
+
+@needed
+def test_gradients_whatever_the_order_of_memory():
+    x, density = make()
+    layer = nw.MisConv2d(2, 8, 3, padding=1)
+    want = in_double(layer, x, density)
+    assert_same(run(layer.to(memory_format=torch.channels_last), x, density), want)
+    pack = (lambda t: t.to(memory_format=torch.channels_last) if t.ndim == 4 else t, lambda t: t)
+    with torch.autograd.graph.saved_tensors_hooks(*pack):
+        assert_same(run(layer, x, density), want)
+
+
+@needed
+@pytest.mark.parametrize("shape", [(6, 1, 19, 23), (1, 2, 19, 23), (1, 1, 19, 1)])
+def test_one_mask_for_several_channels_or_pictures(shape):
+    x, density = make()
+    x = x.nan_to_num(1.0)
+    mask = torch.rand(shape) > 0.4
+    layer = nw.MisConv2d(2, 8, 3, padding=1)
+    whole = mask.expand(x.shape)
+    values = x * whole
+    density = density._replace(observed=whole)
+    got = layer(Observed(values, mask), density)
+    assert torch.equal(got, layer(Observed(values, whole.contiguous()), density))
+    with pytest.raises(ValueError, match=r"observed has shape \(5, 2, 19, 23\), the pictures"):
+        layer(Observed(values, torch.ones(5, 2, 19, 23, dtype=bool)), density)
+
+
+@needed
+def test_a_nan_stays_on_the_way_back_and_noise_below_zero_is_none():
+    x, density = make()
+    layer = nw.MisConv2d(2, 8, 3, padding=1)
+    below = density._replace(noise=-1e-12 + 0 * density.noise, factors=0 * density.factors)
+    assert_same([layer(x, below)], [layer(x, below._replace(noise=0 * below.noise)).double()])
+    with torch.no_grad():
+        layer.bias[1] = torch.nan
+    *_, kernel, bias = run(layer, x, density)
+    assert bias.isnan().tolist() == [False, True, *[False] * 6]
+    assert kernel[1].isnan().all()
+    assert kernel[2:].isfinite().all()
+
+
+@needed
+def test_back_goes_the_way_that_it_came(monkeypatch):
+    x, density = make()
+    layer = nw.MisConv2d(2, 8, 3, padding=1)
+    want = in_double(layer, x, density, "layer")
+    out = layer(x, density)
+    weight = torch.linspace(-1, 2, out.numel()).reshape(out.shape)
+    monkeypatch.setattr(compiled, "_windows", None)
+    with pytest.raises(AttributeError):  # not by torch, which has kept nothing
+        torch.autograd.grad((out * weight).sum(), layer.weight)
+    monkeypatch.undo()
+    assert_same(run(layer, x, density, "layer"), want)
+
+
+@needed
+def test_tracers_and_other_kinds_of_tensors_see_an_operator():
+    x, density = make()
+    layer = nw.MisConv2d(2, 8, 3, padding=1).requires_grad_(False)
+    want = layer(x, density)
+
+    def call(x):
+        return layer(x, density)
+
+    traced = torch.jit.trace(call, x[[1, 0, 2, 3, 4, 5]], check_trace=False)
+    assert torch.equal(traced(x), want)
+    assert torch.equal(make_fx(call)(x)(x), want)
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert call(mode.from_tensor(x)).shape == want.shape
+
+
+@needed
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+def test_the_operator_keeps_what_it_promises(order):
+    x, density = make()
+    layer = nw.MisConv2d(2, 8, 3, padding=1).to(memory_format=order)
+    x = x.nan_to_num(0.0).to(memory_format=order).requires_grad_()
+    lies = ([1, 1], [1, 1], [1, 1], 1)
+    present = density.observed.float()
+    torch.library.opcheck(
+        operator, (x, *density[:4], present, layer.weight, layer.bias, *lies), rtol=1e-4, atol=1e-4
+    )
+
+
+@needed
+def test_forward_mode_is_refused():
+    x, density = make()
+    layer = nw.MisConv2d(2, 8, 3, padding=1)
+    with forward_ad.dual_level(), torch.no_grad():
+        dual = forward_ad.make_dual(x, torch.ones_like(x))
+        with pytest.raises(NotImplementedError, match="none in forward mode"):
+            layer(dual, density)
+    with pytest.raises(NotImplementedError, match="none in forward mode"):
+        torch.func.jvp(lambda x: layer(x, density), (x,), (torch.ones_like(x),))
+
+
+@needed
+def test_lanes_that_no_code_has_are_refused(monkeypatch):
+    monkeypatch.setattr(compiled, "LANES", 2)
+    with pytest.raises(ValueError, match="no code for 2 lanes"):
+        nw.MisConv2d(2, 8, 3)(*make())
+
+
+@needed
+@pytest.mark.parametrize(
+    ("kernel", "bias", "stride"),
+    [
+        ((8, 2, 3, 3), (8, 1), 1),
+        ((8, 2, 3, 3), (), 1),
+        ((8, 2, 3, 3), (8,), (1, 1, 1)),
+        ((8, 2, 3, 3), (8,), 0),
+        ((8, 2, 3), (8,), 1),
+        ((8, 2, 0, 3), (8,), 1),
+    ],
+)
+def test_what_is_no_convolution_is_refused_by_torch(kernel, bias, stride, monkeypatch):
+    x, density = make()
+
+    def call():
+        with pytest.raises((RuntimeError, ValueError)) as raised:
+            functional.misconv2d(x, density, torch.ones(kernel), torch.ones(bias), stride)
+        return str(raised.value)
+
+    with_code = call()
+    monkeypatch.setattr(compiled, "_windows", None)
+    assert call() == with_code
 
 
 @needed

@@ -1,8 +1,8 @@
 /* MisConv on the processor in one call: a convolution and ReLU, around holes the expected ReLU.
  *
  * The mathematics of moments.py in single precision, one picture after another and all maps of a
- * few windows at once, so that no map ever leaves the cache. Threads share the pictures. On the way
- * back everything is computed again.
+ * few windows at once, so that no map ever leaves the cache. Threads share the pictures, and the
+ * outputs of a picture if there are more threads. On the way back everything is computed again.
  *
  * Windows are in flat order: the pixels that the windows of a box see are copied into planes, one
  * for each channel and phase of the stride, whose rows are as long as a row of windows and what
@@ -366,9 +366,11 @@ static int64_t most_lanes(void) {
     return 4;
 }
 
-typedef int (*Work)(const Job *, int64_t, Own *);
+/* Some blocks of outputs of a picture; returns 0 if there is no memory. */
+typedef int (*Work)(const Job *, int64_t n, int64_t first, int64_t last, Own *);
 
 static Work work_of(int64_t lanes, int back) {
+    (void)lanes;
 #if defined(__x86_64__)
     if (lanes == 16) return back ? backward_16 : forward_16;
     if (lanes == 8) return back ? backward_8 : forward_8;
@@ -397,25 +399,35 @@ static int pack(Job *job) {
     return 1;
 }
 
-/* The share of a thread; returns 0 if there is no memory. A thread always gets the same pictures,
- * so that sums are the same every time. */
+/* Into how many parts the outputs of a picture are cut: one, if they have gradients in common. */
+static int64_t parts_of(const Job *job) {
+    if (job->values_grad || job->weights_grad || job->means_grad) return 1;
+    const int64_t wanted = (job->threads + job->pictures - 1) / most(1, job->pictures);
+    return most(1, least(wanted, job->groups * job->group_blocks));
+}
+
+/* The share of a thread; returns 0 if there is no memory. A thread always gets the same part of the
+ * work, so that sums are the same every time. */
 static int run_share(const Job *job, int back, int64_t thread, int64_t threads, Own *own) {
     const Work work = work_of(job->lanes, back);
     const int64_t kernel = job->outputs * job->taps;
+    const int64_t parts = parts_of(job), blocks = job->groups * job->group_blocks;
     own->offsets = malloc(2 * job->padded_taps * sizeof(int64_t));
     if (back) own->kernel_grad = calloc(kernel + job->outputs, sizeof(double));
     int done = own->offsets && (!back || own->kernel_grad);
     if (done && back) own->bias_grad = own->kernel_grad + kernel;
-    const int64_t last = job->pictures * (thread + 1) / threads;
-    for (int64_t n = job->pictures * thread / threads; done && n < last; n++)
-        done = work(job, n, own);
+    const int64_t last = job->pictures * parts * (thread + 1) / threads;
+    for (int64_t i = job->pictures * parts * thread / threads; done && i < last; i++) {
+        const int64_t part = i % parts;
+        done = work(job, i / parts, blocks * part / parts, blocks * (part + 1) / parts, own);
+    }
     free(own->offsets);
     free(own->room);
     return done;
 }
 
 static int run(Job *job, int back) {
-    const int threads = (int)most(1, least(job->threads, job->pictures));
+    const int threads = (int)most(1, least(job->threads, job->pictures * parts_of(job)));
     Own *owns = calloc(threads, sizeof(Own));
     int done = owns && pack(job);
     if (done) {
@@ -430,7 +442,7 @@ static int run(Job *job, int back) {
         }
     }
     for (int64_t thread = 0; owns && thread < threads; thread++) {
-        const Own *own = owns + thread;
+        Own *own = owns + thread;
         for (int64_t i = 0; own->bias_grad && i < job->outputs * job->taps; i++)
             job->kernel_grad[i] += (float)own->kernel_grad[i];
         for (int64_t o = 0; own->bias_grad && o < job->outputs; o++)
@@ -500,8 +512,8 @@ static PyObject *run_from_python(PyObject *self, PyObject *args) {
         .kernel_grad = address[15],
         .bias_grad = address[16],
     };
-    if (job.lanes > most_lanes())
-        return PyErr_Format(PyExc_ValueError, "this processor has no %d lanes", (int)job.lanes);
+    if ((job.lanes != 4 && job.lanes != 8 && job.lanes != 16) || job.lanes > most_lanes())
+        return PyErr_Format(PyExc_ValueError, "no code for %d lanes here", (int)job.lanes);
     job.group_channels = job.channels / job.groups;
     job.group_outputs = job.outputs / job.groups;
     job.group_blocks = (job.group_outputs + BLOCK - 1) / BLOCK;

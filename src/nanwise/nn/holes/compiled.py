@@ -25,23 +25,47 @@ except ImportError:  # no compiler when the package was installed
 LANES = 0
 #: Weights of an output up to which this is the faster way, there and back.
 MOST_TAPS = 192
+#: Stride up to which it is: every phase of it takes memory.
+MOST_STRIDE = 16
 
 
 def fits(scene: Scene) -> bool:
-    """Whether compiled code is there and made for this; what is no convolution, torch refuses."""
-    kernel, groups, bias = scene.kernel, scene.groups, scene.bias
+    """Whether compiled code is there and made for this.
+
+    It checks nothing: whatever is no convolution is left to torch, which says so.
+    """
+    if _windows is None or not all(map(_plain, scene[:8])):
+        return False
+    values, kernel, bias, groups = scene.values, scene.kernel, scene.bias, scene.groups
+    lies = (scene.stride, scene.padding, scene.dilation)
+    if values.ndim != 4 or kernel.ndim != 4 or any(len(numbers) != 2 for numbers in lies):
+        return False
+    n, *picture = values.shape
+    components, rank = scene.factors.shape[1:3]
+    shapes = [(n, components, *picture)] * 2
     return (
-        _windows is not None
-        and kernel[:1].numel() <= MOST_TAPS
-        and all(
-            part.device.type == "cpu" and part.dtype == torch.float32
-            for part in scene
-            if isinstance(part, Tensor)
-        )
-        and min(groups, *scene.stride, *scene.dilation) > 0
+        0 < min(scene.stride) <= max(scene.stride) <= MOST_STRIDE
+        and min(groups, *scene.dilation, *picture, components, *kernel.shape) > 0
         and min(*scene.padding, *(number - 1 for number in _windows_of(scene))) >= 0
+        and kernel.shape[1] * groups == picture[0]
         and len(kernel) % groups == 0
-        and (bias is None or len(bias) == len(kernel))
+        and kernel[0].numel() <= MOST_TAPS
+        and (bias is None or bias.shape == kernel.shape[:1])
+        and scene.present.shape == values.shape
+        and scene.weights.shape == (n, components)
+        and [scene.means.shape, scene.noise.shape] == shapes
+        and scene.factors.shape == (n, components, rank, *picture)
+    )
+
+
+def _plain(part: Tensor | None) -> bool:
+    """Whether these are numbers in memory, as C wants them."""
+    return part is None or (
+        part.dtype == torch.float32
+        and part.device.type == "cpu"
+        and part.layout == torch.strided
+        and not part.is_neg()
+        and (part.data_ptr() != 0 or part.numel() == 0)
     )
 
 
@@ -59,8 +83,9 @@ def backward(scene: Scene, grad: Tensor, out: Tensor, wanted: Wanted) -> list[Te
         part.new_zeros(part.shape if want else 0)
         for part, want in zip(scene[:5], (*wanted, wanted.density, wanted.density), strict=True)
     ]
-    found += [torch.zeros_like(scene.kernel), scene.kernel.new_zeros(len(scene.kernel))]
-    _run(scene, out, grad.contiguous(), found)
+    # In order of memory, whatever that of the kernel is.
+    found += [scene.kernel.new_zeros(scene.kernel.shape), scene.kernel.new_zeros(len(scene.kernel))]
+    _run(scene, out.contiguous(), grad.contiguous(), found)
     return found
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd import forward_ad
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
@@ -26,19 +27,54 @@ def expected_relu_conv2d(scene: Scene) -> Tensor:
     if torch.is_autocast_enabled(device):  # variances in half precision would be too rough
         with torch.autocast(device, enabled=False):
             return expected_relu_conv2d(scene.to(scene.kernel.dtype))
-    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+    tensors = _tensors(scene)
+    if forward_ad._current_level >= 0 and any(map(_has_tangent, tensors)):
+        raise NotImplementedError("MisConv2d has gradients by backward only, none in forward mode")
+    if _is_watched(tensors):
         return operator(*scene)
-    if torch.is_grad_enabled() and any(part.requires_grad for part in _tensors(scene)):
+    if torch.is_grad_enabled() and any(part.requires_grad for part in tensors):
         return _Keeping.apply(*scene)
-    return passes.forward(scene, keep=False)[0]
+    return _forward(scene, keep=False)[0]
+
+
+def _is_watched(tensors: list[Tensor]) -> bool:
+    """Whether torch wants to see operators, not numbers: it traces, or a type has its own way."""
+    return (
+        torch.compiler.is_compiling()
+        or torch.jit.is_tracing()
+        or torch._C._are_functorch_transforms_active()
+        or torch._C._len_torch_dispatch_stack() > 0
+        or any(type(part) not in (Tensor, nn.Parameter) for part in tensors)
+    )
+
+
+def _has_tangent(part: Tensor) -> bool:
+    return forward_ad.unpack_dual(part).tangent is not None
+
+
+def _forward(scene: Scene, keep: bool) -> tuple[Tensor, list[Kept] | None]:
+    """Activations, and what the way back needs; None: compiled code, which needs nothing."""
+    if compiled.fits(scene):
+        return compiled.forward(scene), None
+    return passes.forward(scene, keep)
+
+
+def _backward(
+    scene: Scene, grad: Tensor, out: Tensor, kept: list[Kept] | None, wanted: Wanted
+) -> list[Tensor]:
+    """Gradients, see :func:`nanwise.nn.holes.passes.backward`; back the way that it came."""
+    if kept is None:
+        return compiled.backward(scene, grad, out, wanted)
+    return passes.backward(scene, grad, out, kept, wanted)
 
 
 class _Keeping(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *scene: Any) -> Tensor:
-        out, kept = passes.forward(Scene(*scene), keep=True)
-        ctx.windows, ctx.patches = scene[8:], [one.patch for one in kept]
-        maps = [part for one in kept for part in (one.pixels, *one.slopes)]
+        out, kept = _forward(Scene(*scene), keep=True)
+        ctx.windows = scene[8:]
+        ctx.patches = None if kept is None else [one.patch for one in kept]
+        maps = [part for one in kept or () for part in (one.pixels, *one.slopes)]
         ctx.save_for_backward(out, *scene[:8], *maps)
         return out
 
@@ -47,13 +83,13 @@ class _Keeping(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         out, *parts = ctx.saved_tensors
         scene, maps = Scene(*parts[:8], *ctx.windows), iter(parts[8:])
-        kept = [
+        kept = ctx.patches and [
             Kept(patch, pixels, Slopes(mean, variance))
             for patch, pixels, mean, variance in zip(ctx.patches, *[maps] * 3, strict=True)
         ]
         wants = ctx.needs_input_grad
         with torch.autocast(grad.device.type, enabled=False):
-            return _in_place(passes.backward(scene, grad, out, kept, _wanted(wants)), wants)
+            return _in_place(_backward(scene, grad, out, kept, _wanted(wants)), wants)
 
 
 @torch.library.custom_op("nanwise::expected_relu_conv2d", mutates_args=())
@@ -74,7 +110,7 @@ def operator(
     """Activations of a scene, see :class:`nanwise.nn.holes.passes.Scene`."""
     density = (weights, means, factors, noise, present)
     scene = Scene(values, *density, kernel, bias, stride, padding, dilation, groups)
-    return passes.forward(scene, keep=False)[0]
+    return _forward(scene, keep=False)[0].contiguous()
 
 
 @torch.library.custom_op("nanwise::expected_relu_conv2d_backward", mutates_args=())
@@ -98,13 +134,14 @@ def operator_backward(
     """Gradients of a scene, see :func:`nanwise.nn.holes.passes.backward`."""
     density = (weights, means, factors, noise, present)
     scene = Scene(values, *density, kernel, bias, stride, padding, dilation, groups)
-    kept = [] if compiled.fits(scene) else passes.forward(scene, keep=True)[1]
-    return passes.backward(scene, grad, out, kept, Wanted(*wanted))
+    kept = None if compiled.fits(scene) else passes.forward(scene, keep=True)[1]
+    *into, kernel_grad, bias_grad = _backward(scene, grad, out, kept, Wanted(*wanted))
+    return [*into, kernel_grad.contiguous(), bias_grad]
 
 
 @operator.register_fake
 def _(values: Tensor, *rest: Any) -> Tensor:
-    return F.conv2d(values, *rest[5:])
+    return F.conv2d(values, *rest[5:]).contiguous()
 
 
 @operator_backward.register_fake
@@ -115,7 +152,8 @@ def _(grad: Tensor, out: Tensor, *rest: Any) -> list[Tensor]:
         part.new_empty(part.shape if one else 0)
         for part, one in zip(scene[:5], (*want, want.density, want.density), strict=True)
     ]
-    return [*into, torch.empty_like(scene.kernel), scene.kernel.new_empty(len(scene.kernel))]
+    kernel = scene.kernel
+    return [*into, kernel.new_empty(kernel.shape), kernel.new_empty(len(kernel))]
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

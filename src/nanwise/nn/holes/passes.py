@@ -1,4 +1,4 @@
-"""There and back through a batch of pictures with random holes.
+"""There and back through a batch of pictures with random holes, by torch alone.
 
 The whole batch goes through an ordinary convolution and ReLU. Then the boxes around the holes are
 cut out, some pictures at a time, and computed anew with means and variances. The map of a factor
@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from nanwise.nn.holes import compiled
 from nanwise.nn.holes.boxes import Grid, Patch, boxes, patches
 from nanwise.nn.holes.conv import Conv
 from nanwise.nn.holes.moments import Slopes, answer, for_weights, gradients
@@ -72,8 +71,6 @@ class Kept(NamedTuple):
 
 def forward(scene: Scene, keep: bool) -> tuple[Tensor, list[Kept]]:
     """Activations (N, O, H', W') and, unless empty, what the way back needs."""
-    if compiled.fits(scene):
-        return compiled.forward(scene), []
     out = F.conv2d(scene.values, *scene[6:])
     kept = []
     for patch in _patches(scene, out):
@@ -98,8 +95,6 @@ def backward(
     scene: Scene, grad: Tensor, out: Tensor, kept: list[Kept], wanted: Wanted
 ) -> list[Tensor]:
     """Gradients in values, weights, means, factors, noise, kernel, bias; empty if not wanted."""
-    if compiled.fits(scene):
-        return compiled.backward(scene, grad, out, wanted)
     into = [
         part.new_zeros(part.shape if want else 0)
         for part, want in zip(scene[:5], (*wanted, wanted.density, wanted.density), strict=True)

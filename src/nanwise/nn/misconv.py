@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from nanwise.completion.mfa import MFA
@@ -30,6 +32,9 @@ class MisConv2d(ZeroPaddedConv2d):
     ----------
     in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
         As in ``nn.Conv2d``. Padding is with zeros, which are known.
+    mode : {"exact"}
+        How it is computed: exactly. The public layer of the authors is another one, which departs
+        from the formula; no published figure needs it, and it is not offered.
 
     Notes
     -----
@@ -61,6 +66,20 @@ class MisConv2d(ZeroPaddedConv2d):
     >>> MisConv2d(1, 32, 3, padding=1)(x, density).shape
     torch.Size([4, 32, 28, 28])
     """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        *args: Any,
+        mode: str = "exact",
+        **kwargs: Any,
+    ) -> None:
+        if mode != "exact":
+            raise ValueError(f"mode must be 'exact', got {mode!r}: there is no other")
+        super().__init__(in_channels, out_channels, kernel_size, *args, **kwargs)
+        self.mode = mode
 
     def forward(  # type: ignore[override]
         self, x: Tensor | Observed, density: MFA, observed: Tensor | None = None

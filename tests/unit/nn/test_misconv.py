@@ -245,3 +245,9 @@ def test_half_precision_and_autocast():
     half = MFA(*(part.bfloat16() for part in density[:4]), density.observed)
     got = layer.bfloat16()(x.bfloat16(), half)
     torch.testing.assert_close(got.float(), want, rtol=0.05, atol=0.05)
+
+
+def test_exact_is_the_only_mode():
+    assert nw.MisConv2d(2, 4, 3, mode="exact").mode == "exact"
+    with pytest.raises(ValueError, match="mode must be 'exact', got 'fast'"):
+        nw.MisConv2d(2, 4, 3, mode="fast")

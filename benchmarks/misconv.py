@@ -36,10 +36,11 @@ Turn = Callable[[], float]
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
-    if options.uncompiled:
+    if options.uncompiled or options.lanes:
         from nanwise.nn.holes import compiled
 
-        compiled._windows = None
+        compiled.LANES = options.lanes
+        compiled._windows = None if options.uncompiled else compiled._windows
     if options.alone is not None:
         print(_peak(options.sizes[0], options.batches[0], options.alone, options.joint))
         return 0
@@ -215,6 +216,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--joint", action="store_true", help="gradients to the density too")
     parser.add_argument("--memory", action="store_true", help="peak memory instead of time")
     parser.add_argument("--uncompiled", action="store_true", help="ours by torch alone")
+    parser.add_argument("--lanes", type=int, default=0, help="8: as if there were AVX2 only")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: of all threads")
     parser.add_argument("--alone", choices=SIDES, help=argparse.SUPPRESS)

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,14 @@ def assert_same(got, want):
         bound = 1e-4 if other.ndim == 2 else 2e-6  # weights of a mixture: large sums that cancel
         scale = max([1e-6, *other.abs().flatten().tolist()])
         torch.testing.assert_close(one.double(), other, rtol=0, atol=bound * scale)
+
+
+def test_it_is_built_where_there_is_a_compiler():
+    """The build may fail in silence, and the tests below would be skipped."""
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    if sys.platform != "linux" or not shutil.which("gcc") or not headers.is_file():
+        pytest.skip("no gcc, or no headers of Python")
+    assert compiled._windows is not None
 
 
 @needed

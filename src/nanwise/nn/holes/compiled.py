@@ -32,7 +32,7 @@ MOST_STRIDE = 16
 def fits(scene: Scene) -> bool:
     """Whether compiled code is there and made for this.
 
-    It checks nothing: whatever is no convolution is left to torch, which says so.
+    C checks nothing: whatever is no convolution is left to torch, which says so.
     """
     if _windows is None or not all(map(_plain, scene[:8])):
         return False
@@ -79,10 +79,7 @@ def forward(scene: Scene) -> Tensor:
 
 def backward(scene: Scene, grad: Tensor, out: Tensor, wanted: Wanted) -> list[Tensor]:
     """Gradients in values, weights, means, factors, noise, kernel, bias; empty if not wanted."""
-    found = [
-        part.new_zeros(part.shape if want else 0)
-        for part, want in zip(scene[:5], (*wanted, wanted.density, wanted.density), strict=True)
-    ]
+    found = scene.room(wanted)
     # In order of memory, whatever that of the kernel is.
     found += [scene.kernel.new_zeros(scene.kernel.shape), scene.kernel.new_zeros(len(scene.kernel))]
     _run(scene, out.contiguous(), grad.contiguous(), found)

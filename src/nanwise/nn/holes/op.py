@@ -147,13 +147,13 @@ def _(values: Tensor, *rest: Any) -> Tensor:
 @operator_backward.register_fake
 def _(grad: Tensor, out: Tensor, *rest: Any) -> list[Tensor]:
     *parts, wanted = rest
-    scene, want = Scene(*parts), Wanted(*wanted)
-    into = [
-        part.new_empty(part.shape if one else 0)
-        for part, one in zip(scene[:5], (*want, want.density, want.density), strict=True)
-    ]
+    scene = Scene(*parts)
     kernel = scene.kernel
-    return [*into, kernel.new_empty(kernel.shape), kernel.new_empty(len(kernel))]
+    return [
+        *scene.room(Wanted(*wanted)),
+        kernel.new_empty(kernel.shape),
+        kernel.new_empty(len(kernel)),
+    ]
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -55,6 +55,14 @@ class Scene(NamedTuple):
         """The same with all numbers of one type."""
         return Scene._make(part.to(dtype) if isinstance(part, Tensor) else part for part in self)
 
+    def room(self, wanted: Wanted) -> list[Tensor]:
+        """Zeros for the gradients of values and density; empty if not wanted."""
+        wants = (*wanted, wanted.density, wanted.density)
+        return [
+            part.new_zeros(part.shape if want else 0)
+            for part, want in zip(self[:5], wants, strict=True)
+        ]
+
     @property
     def conv(self) -> Conv:
         """The convolution of a patch."""
@@ -95,10 +103,7 @@ def backward(
     scene: Scene, grad: Tensor, out: Tensor, kept: list[Kept], wanted: Wanted
 ) -> list[Tensor]:
     """Gradients in values, weights, means, factors, noise, kernel, bias; empty if not wanted."""
-    into = [
-        part.new_zeros(part.shape if want else 0)
-        for part, want in zip(scene[:5], (*wanted, wanted.density, wanted.density), strict=True)
-    ]
+    into = scene.room(wanted)
     kernel, bias = _outside(scene, grad, out, [one.patch for one in kept], into[0])
     for patch, pixels, slopes in kept:
         asked = torch.stack(patch.views(grad))

@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 def curves(table: PublishedTable, rows: list[Row]) -> list[dict[str, Any]]:
-    """For a figure, one chart per data set (and number of columns) with a line per row.
+    """For a figure, one chart per data set (number of columns, score) with a line per row.
 
     Where figures were printed, they are a second line, dashed, in the colour of ours.
     """
@@ -19,7 +19,8 @@ def curves(table: PublishedTable, rows: list[Row]) -> list[dict[str, Any]]:
         return []
     charts: dict[Any, list[Row]] = {}
     for heading, row in zip(table.rows, rows, strict=True):
-        charts.setdefault((heading.dataset, heading.protocol.get("d")), []).append(row)
+        kind = (heading.dataset, heading.protocol.get("d"), heading.score)
+        charts.setdefault(kind, []).append(row)
     return [_chart(table, group) for group in charts.values()]
 
 
@@ -38,11 +39,7 @@ def panels(table: PublishedTable, rows: list[Row]) -> list[dict[str, Any]]:
 
 
 def _chart(table: PublishedTable, rows: list[Row]) -> dict[str, Any]:
-    # Rows of one data set are named "Boston w/ SN", "Boston w/o SN": what they share is the title.
-    words = zip(*(row["name"].split() for row in rows), strict=False)
-    same = list(takewhile(lambda column: len(set(column)) == 1, words)) if len(rows) > 1 else []
-    shared = "".join(f"{column[0]} " for column in same)
-    names = [row["name"].removeprefix(shared) for row in rows]
+    title, names = _shared([row["name"] for row in rows])
     ours = [_line(table, row, name) for row, name in zip(rows, names, strict=True)]
     printed = [
         {**line, "tone": tone, "dash": True}
@@ -50,11 +47,29 @@ def _chart(table: PublishedTable, rows: list[Row]) -> dict[str, Any]:
         if (line := _line(table, row, f"{name}, published", "published"))["x"]
     ]
     return {
-        "title": shared.strip() or table.title,
+        "title": title or table.title,
         "x_label": table.axis,
         "y_label": table.metric.label,
         "series": [*({**line, "tone": tone} for tone, line in enumerate(ours)), *printed],
     }
+
+
+def _shared(names: list[str]) -> tuple[str, list[str]]:
+    """What the names of all rows begin with, or end with behind a comma, and what is left of each.
+
+    ``Boston w/ SN`` and ``Boston w/o SN``: Boston; ``w/ SN, averaged`` and ``w/o SN, averaged``:
+    averaged.
+    """
+    if len(names) == 1:
+        return "", names
+    words = zip(*(name.split() for name in names), strict=False)
+    same = takewhile(lambda column: len(set(column)) == 1, words)
+    start = "".join(f"{column[0]} " for column in same)
+    if start:
+        return start.strip(), [name.removeprefix(start) for name in names]
+    ends = {name.partition(", ")[2] for name in names}
+    end = ends.pop() if len(ends) == 1 else ""
+    return end, [name.removesuffix(f", {end}") if end else name for name in names]
 
 
 def _line(table: PublishedTable, row: Row, name: str, whose: str = "ours") -> dict[str, Any]:

@@ -90,7 +90,7 @@ class NeuMissRegressor(_NeuMissNet, NetRegressor):
         predictions for the mean and covariance of the incomplete rows (EM), see
         ``nanwise/estimators/neumiss_start.py``; needs ``residual`` from depth 2 on. ``"random"``,
         as published.
-    scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
+    scale : {"standard", "clipped", "minmax", "symmetric", "quantile", None}, default="standard"
         How columns are scaled first.
     plan : Plan, optional
         Training settings (epochs, batch, lr, patience, ...). With ``start="moments"`` its
@@ -181,7 +181,7 @@ class NeuMissClassifier(_NeuMissNet, NetClassifier):
         predictions for the mean and covariance of the incomplete rows (EM), see
         ``nanwise/estimators/neumiss_start.py``; needs ``residual`` from depth 2 on. ``"random"``,
         as published.
-    scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
+    scale : {"standard", "clipped", "minmax", "symmetric", "quantile", None}, default="standard"
         How columns are scaled first.
     class_weight : dict, "balanced" or None
         Weight of each class in the loss.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
-SCALES = ("standard", "minmax", "symmetric", "quantile", None)
+SCALES = ("standard", "clipped", "minmax", "symmetric", "quantile", None)
+#: share of a column's values at either end that ``clipped`` moves to where the others begin
+ENDS = 0.005
 
 
 class Scaler:
@@ -14,10 +17,12 @@ class Scaler:
 
     Parameters
     ----------
-    kind : {"standard", "minmax", "symmetric", "quantile", None}
-        ``standard``: mean 0, variance 1. ``minmax``: [0, 1]. ``symmetric``: [-1, 1].
-        ``quantile``: ranks mapped to a standard normal, by at most ``n_quantiles`` knots.
-        None: as it is.
+    kind : {"standard", "clipped", "minmax", "symmetric", "quantile", None}
+        ``standard``: mean 0, variance 1. ``clipped``: the same after values below the 0.5 % and
+        above the 99.5 % quantile of a column were moved there, for columns with wild values; a
+        column of which both quantiles are equal is left as it is. ``minmax``: [0, 1].
+        ``symmetric``: [-1, 1]. ``quantile``: ranks mapped to a standard normal, by at most
+        ``n_quantiles`` knots. None: as it is.
     n_quantiles : int
         Number of knots of ``quantile``.
 
@@ -39,6 +44,14 @@ class Scaler:
         there = ~np.isnan(x)
         if self.kind == "standard":
             self.shift_, self.width_ = _moments(np.where(there, x, 0.0), there, weight)
+        elif self.kind == "clipped":
+            parts = [
+                (x[seen, j], None if weight is None else weight[seen])
+                for j, seen in enumerate(there.T)
+            ]
+            self.low_, self.high_ = _ends(parts)
+            inside = np.where(there, np.clip(x, self.low_, self.high_), 0.0)
+            self.shift_, self.width_ = _moments(inside, there, weight)
         elif self.kind == "quantile":
             self.knots_, self.scores_ = _knots(x, there, weight, self.n_quantiles)
         elif self.kind is not None:
@@ -53,6 +66,9 @@ class Scaler:
             raise ValueError("scale='quantile' is not available for sparse rows; use 'standard'")
         if self.kind == "standard":
             self.shift_, self.width_ = _sparse_moments(csr, weight)
+        elif self.kind == "clipped":
+            self.low_, self.high_ = _ends(_sparse_columns(csr, weight))
+            self.shift_, self.width_ = _sparse_moments(self._clipped(csr), weight)
         elif self.kind is not None:
             low, high = _sparse_extremes(csr)
             self.shift_, self.width_ = self._range(low, high)
@@ -64,14 +80,21 @@ class Scaler:
             return x.copy()
         if self.kind == "quantile":
             return self._to_normal(x)
+        if self.kind == "clipped":
+            x = np.clip(x, self.low_, self.high_)
         return (x - self.shift_) / self.width_
 
     def transform_sparse(self, csr: Any) -> Any:
         """Scaled copy of a CSR matrix, same cells stored."""
         if self.kind is None:
             return csr
+        out = self._clipped(csr) if self.kind == "clipped" else csr.copy()
+        out.data = (out.data - self.shift_[csr.indices]) / self.width_[csr.indices]
+        return out
+
+    def _clipped(self, csr: Any) -> Any:
         out = csr.copy()
-        out.data = (csr.data - self.shift_[csr.indices]) / self.width_[csr.indices]
+        out.data = np.clip(csr.data, self.low_[csr.indices], self.high_[csr.indices])
         return out
 
     def _range(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,6 +163,26 @@ def _sparse_extremes(csr: Any) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
+def _sparse_columns(
+    csr: Any, weight: np.ndarray | None
+) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """Stored values of each column, and the weights of their rows."""
+    csc = csr.tocsc()
+    parts = [slice(a, b) for a, b in pairwise(csc.indptr)]
+    return [(csc.data[p], None if weight is None else weight[csc.indices[p]]) for p in parts]
+
+
+def _ends(parts: list[tuple[np.ndarray, np.ndarray | None]]) -> tuple[np.ndarray, np.ndarray]:
+    """Between which values each column is kept; without bounds where it would become constant."""
+    low, high = np.full(len(parts), -np.inf), np.full(len(parts), np.inf)
+    for j, (column, weight) in enumerate(parts):
+        if column.size:
+            ends = _quantiles(column, np.array([ENDS, 1 - ENDS]), weight)
+            if ends[0] < ends[1]:
+                low[j], high[j] = ends
+    return low, high
+
+
 def _knots(
     x: np.ndarray, there: np.ndarray, weight: np.ndarray | None, n_quantiles: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
@@ -151,13 +194,11 @@ def _knots(
     for j in range(x.shape[1]):
         column = x[there[:, j], j]
         constant = column.size == 0 or column.min() == column.max()
-        knots.append(np.empty(0) if constant else _quantiles(column, shares, weight, there[:, j]))
+        part = None if weight is None else weight[there[:, j]]
+        knots.append(np.empty(0) if constant else _quantiles(column, shares, part))
     return knots, scores
 
 
-def _quantiles(
-    column: np.ndarray, shares: np.ndarray, weight: np.ndarray | None, there: np.ndarray
-) -> np.ndarray:
+def _quantiles(column: np.ndarray, shares: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     # Of numpy's definitions, the one for which a weight of 2 equals a row given twice.
-    part = None if weight is None else weight[there]
-    return np.quantile(column, shares, method="inverted_cdf", weights=part)
+    return np.quantile(column, shares, method="inverted_cdf", weights=weight)

@@ -29,7 +29,7 @@ class NanClassifier(NanNet, NetClassifier):
         that did survive in the row): sparsity normalisation of the hidden layers.
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.
-    scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
+    scale : {"standard", "clipped", "minmax", "symmetric", "quantile", None}, default="standard"
         How columns are scaled before the treatment sees them.
     sparse : {None, "stored"}, default=None
         ``"stored"`` accepts SciPy CSR in which absent cells are missing; nothing is made dense.
@@ -134,7 +134,7 @@ class NanRegressor(NanNet, NetRegressor):
         that did survive in the row): sparsity normalisation of the hidden layers.
     members : int, default=1
         Number of networks trained side by side on the same batches; predictions are averaged.
-    scale : {"standard", "minmax", "symmetric", "quantile", None}, default="standard"
+    scale : {"standard", "clipped", "minmax", "symmetric", "quantile", None}, default="standard"
         How columns are scaled before the treatment sees them.
     sparse : {None, "stored"}, default=None
         ``"stored"`` accepts SciPy CSR in which absent cells are missing; nothing is made dense.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from nanwise.bench.papers import sn_densities
 from nanwise.bench.papers.table import find_table
@@ -53,7 +54,26 @@ def test_smoke():
             assert row["cells"][place]["error"] is None
             assert 0 < row["cells"][place]["ours"]["mean"] < 9  # nats of 9 pixels
             assert row["cells"][place]["published"] is None
-    assert [line["name"] for line in facts["curves"][0]["series"]] == list(sn_densities.ROWS)
+    proper, single, averaged = facts["curves"]
+    assert [line["name"] for line in proper["series"]] == list(sn_densities.ROWS)
+    assert [single["title"], averaged["title"]] == list(sn_densities.SCORED.values())
+    for chart in (single, averaged):
+        assert [line["name"] for line in chart["series"]] == list(sn_densities.PUBLISHED)
+
+
+def test_scores_of_the_public_implementation():
+    rows = (np.random.default_rng(0).random((30, 6)) < 0.4).astype(np.uint8)
+    net = MADE((5,), n_masks=3, order="random", plan=sn_densities.Plan(epochs=1), random_state=0)
+    net = net.fit(rows).net_
+    odds = np.stack([net(torch.as_tensor(rows).float(), m).detach().double() for m in range(3)])
+
+    def nll(odds):
+        chance = 1 / (1 + np.exp(-odds))
+        return -np.log(np.where(rows == 1, chance, 1 - chance)).sum(-1).mean()
+
+    found = sn_densities._other_scores(net, rows)
+    assert found["nll_single"] == pytest.approx(nll(odds), rel=1e-6)
+    assert found["nll_log_odds"] == pytest.approx(nll(odds.mean(0)), rel=1e-6)
 
 
 @pytest.mark.usefixtures("few_pixels")

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from nanwise.bench.case import Case
-from nanwise.bench.papers import sn_fig1, sn_fig1_run
+from nanwise.bench.papers import sn_fig1, sn_fig1_run, sn_series
 from nanwise.bench.papers.sn_fig1 import FIGURE_1
 from nanwise.bench.papers.sn_fig1_run import CELLS, RATINGS, STAYS, run_known
 from nanwise.bench.papers.sn_ratings_figures import FIGURE_1A
+from nanwise.bench.papers.table import Heading
 from nanwise.bench.reproduce import reproduce
 from nanwise.data.cells import Counts, as_counts
 from nanwise.data.fetch import FOLDER
@@ -30,7 +31,7 @@ def stays(monkeypatch):
         X[draw.random(X.shape) < np.where(y, 0.2, 0.6)[:, None, None]] = np.nan
         return SeriesData(X, np.arange(60), ["a", "b", "c"], y=y)
 
-    monkeypatch.setattr(sn_fig1_run, "_load", load)
+    monkeypatch.setattr(sn_series, "_load", load)
     monkeypatch.setattr(sn_fig1, "locate", lambda *_: None)
 
 
@@ -81,7 +82,8 @@ def test_data_that_are_not_there(monkeypatch, tmp_path):
 
 def test_a_method_that_is_not_there(monkeypatch, stays):
     assert FIGURE_1.absent(FIGURE_1.rows[0], COLUMNS[STAYS], "smoke") is None
-    monkeypatch.setitem(sn_fig1.METHODS, (STAYS, "w/o SN"), "series/nobody")
+    nobody = Heading("nobody", method="series/nobody")
+    monkeypatch.setitem(sn_fig1.STAY_ROWS, "w/o SN", nobody)
     said = FIGURE_1.absent(FIGURE_1.rows[0], COLUMNS[STAYS], "smoke")
     assert said == "no method 'series/nobody' in this version"
 

@@ -22,7 +22,7 @@ from nanwise.train.checks import one_of, whole
 from nanwise.train.plan import Plan
 
 #: ``quantile`` needs all cells of a column side by side, which is not how series are kept
-SCALES = ("standard", "minmax", "symmetric", None)
+SCALES = ("standard", "clipped", "minmax", "symmetric", None)
 
 
 class SeriesEstimator(NetEstimator):

@@ -28,9 +28,11 @@ class NanSeriesClassifier(SeriesEstimator, NetClassifier):
         Width of the recurrent state.
     cell : {"lstm", "gru"}, default="lstm"
         Kind of the recurrent layer.
-    scale : {"standard", "minmax", "symmetric", None}, default="standard"
+    scale : {"standard", "clipped", "minmax", "symmetric", None}, default="standard"
         How variables are scaled before the treatment sees them, learnt from all values in the
-        training sequences.
+        training sequences. ``"clipped"``: as ``"standard"``, but the lowest and the highest 0.5 %
+        of the values of a variable are moved to where the others begin, as slips of the decimal
+        point would otherwise widen the standard deviation.
     class_weight : dict, "balanced" or None
         Weight of each class in the loss.
     plan : Plan, optional
@@ -146,9 +148,11 @@ class NanSeriesRegressor(SeriesEstimator, NetRegressor):
         Width of the recurrent state.
     cell : {"lstm", "gru"}, default="lstm"
         Kind of the recurrent layer.
-    scale : {"standard", "minmax", "symmetric", None}, default="standard"
+    scale : {"standard", "clipped", "minmax", "symmetric", None}, default="standard"
         How variables are scaled before the treatment sees them, learnt from all values in the
-        training sequences.
+        training sequences. ``"clipped"``: as ``"standard"``, but the lowest and the highest 0.5 %
+        of the values of a variable are moved to where the others begin, as slips of the decimal
+        point would otherwise widen the standard deviation.
     scale_target : bool, default=True
         Whether the network learns the target at mean 0 and variance 1; predictions come back in
         its own unit either way.

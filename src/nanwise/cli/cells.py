@@ -192,7 +192,7 @@ def _shares(text: str) -> tuple[float, ...]:
         shares = ()
     if not shares or not all(0 < share < 1 for share in shares):
         raise ValueError(f"--hide takes shares above 0 and below 1, as in 0.1,0.5; got {text!r}")
-    return shares
+    return tuple(dict.fromkeys(shares))
 
 
 # -- results --------------------------------------------------------------------------------------

@@ -31,6 +31,9 @@ class NetEstimator(Planned, BaseEstimator):
     :mod:`nanwise.estimators.tasks` says what the target is.
     """
 
+    #: what ``scale`` may be
+    _scales: tuple[str | None, ...] = SCALES
+
     scale: Any
     plan: Any
     device: Any
@@ -66,7 +69,7 @@ class NetEstimator(Planned, BaseEstimator):
 
     def _check_settings(self) -> None:
         """Refuse what cannot be used before any data is looked at."""
-        one_of("scale", self.scale, SCALES)
+        one_of("scale", self.scale, self._scales)
         self._check_plan()
 
     def _weigh(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:

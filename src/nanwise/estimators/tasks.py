@@ -83,7 +83,13 @@ class NetClassifier(ClassifierMixin, NetEstimator):
         if self.class_weight == "balanced":
             totals = np.bincount(y, weight, len(self.classes_))
             return weight.sum() / (len(self.classes_) * np.maximum(totals, 1e-300))
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+            raise ValueError(
+                "class_weight must hold finite numbers, none below 0 and one above it; got "
+                f"{self.class_weight!r}"
+            )
+        return weights
 
     def _held_weight(self, held: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Classes count as in training, whatever their shares here."""

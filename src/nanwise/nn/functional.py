@@ -209,6 +209,8 @@ def sn_dropout(
     check_drop_rate(p)
     n: Tensor | int
     if observed is None and isinstance(x, Tensor):
+        if not x.is_floating_point():
+            raise TypeError(f"dropout takes floating tensors, got {x.dtype}; use x.float()")
         values, present, n = x, None, x.shape[-1]
     else:
         values, present = split(x, observed)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 
 def whole(name: str, value: Any, optional: bool = False, *, least: int = 1) -> None:
     """Refuse anything but a whole number of at least ``least`` (or None, if ``optional``)."""
@@ -43,6 +45,12 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
     allowed = tuple(allowed)
     if not (value is None or isinstance(value, str)) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def flag(name: str, value: Any) -> None:
+    """Refuse anything but True and False; a text such as "false" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
 def _or_none(optional: bool) -> str:

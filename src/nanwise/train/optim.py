@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import (
     CosineAnnealingLR,
     LRScheduler,
+    MultiStepLR,
     OneCycleLR,
     ReduceLROnPlateau,
 )
@@ -115,6 +116,10 @@ def load_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> N
                 moments[name] = torch.empty_like(parameter).copy_(value).detach()
 
 
+#: shares of the epochs after which ``steps`` divides the rate by ten
+_STEPS = (0.45, 0.9)
+
+
 class Schedule:
     """The plan's learning rate over time: ``step`` after a batch, ``epoch`` after an epoch.
 
@@ -129,6 +134,9 @@ class Schedule:
         elif plan.schedule == "plateau":
             patience = 5 if plan.patience is None else max(plan.patience // 2, 1)
             self._inner = ReduceLROnPlateau(optimizer, factor=0.5, patience=patience)
+        elif plan.schedule == "steps":
+            ends = [max(1, round(share * plan.epochs)) for share in _STEPS]
+            self._inner = MultiStepLR(optimizer, ends, gamma=0.1)
         elif plan.schedule == "onecycle":
             self._inner = OneCycleLR(
                 optimizer,

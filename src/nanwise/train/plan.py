@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from nanwise.train.checks import number, one_of, whole
 
 OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop", "rprop")
-SCHEDULES = (None, "cosine", "plateau", "onecycle")
+SCHEDULES = (None, "cosine", "plateau", "onecycle", "steps")
 PRECISIONS = ("float32", "float64")
 MONITORS = ("loss", "auroc")
 
@@ -32,10 +32,11 @@ class Plan(BaseEstimator):
     weight_decay : float or None, default=0.1
         Added to the gradient; decoupled from it for ``adamw``. None: what the estimator finds right
         for the rows at hand, 0 for most.
-    schedule : {None, "cosine", "plateau", "onecycle"}, default="cosine"
+    schedule : {None, "cosine", "plateau", "onecycle", "steps"}, default="cosine"
         ``cosine`` falls to 0 over all epochs, ``plateau`` halves the rate whenever the validation
         loss (without validation: the training loss) has not improved for ``patience // 2`` epochs,
-        at least 1 (5 if ``patience`` is None), ``onecycle`` rises and falls, step by step.
+        at least 1 (5 if ``patience`` is None), ``onecycle`` rises and falls, step by step,
+        ``steps`` falls to a tenth after 45 % of the epochs and to a hundredth after 90 %.
     validation : float or None, default=None
         Share of the rows put aside for validation, which makes early stopping possible; None or 0:
         none, all rows are learnt from.

@@ -84,6 +84,26 @@ def test_variables_of_a_model_in_its_order(tmp_path):
     assert "1 lines of other variables were not used" in data.notes
 
 
+def test_lines_that_are_not_used_make_no_steps():
+    frame = long(
+        ("a", 0.0, "hr", 80.0),
+        ("a", 1.0, "bp", 120.0),
+        ("a", 2.0, "hr", 81.0),
+        ("b", 3.0, "bp", 110.0),
+        ("b", 4.0, "bp", 111.0),
+    )
+    data = read_series(frame, variables=["hr"])
+    assert [x.tolist() for x in data.X[:1]] == [[[80.0], [81.0]]]
+    assert data.X[1].shape == (1, 1)
+    assert np.isnan(data.X[1]).all()  # a sequence without any of them keeps its place
+
+
+def test_an_empty_cell_behind_the_last_value_does_not_lengthen_a_sequence():
+    frame = long(("a", 0.0, "hr", 80.0), ("a", 7.0, "hr", None), ("b", 2.0, "hr", None))
+    data = read_series(frame, step=1.0)
+    assert data.lengths.tolist() == [1, 1]
+
+
 def test_steps_are_not_shifted_by_rounding():
     times = [0.1, 0.2, 0.3, 0.6, 0.7]
     frame = long(*(("a", time, "hr", 10 * time) for time in times))
@@ -101,7 +121,7 @@ def test_steps_are_not_shifted_by_rounding():
         (long(("a", "noon", "hr", 1.0)), {}, "has 'noon'"),
         (long(("a", -1.0, "hr", 1.0)), {"step": 1}, r"row 0 \(counted from 0\) has -1"),
         (LINES, {"step": 0}, "step must be a number above 0"),
-        (LINES, {"end": 3}, "end= needs step="),
+        (LINES, {"end": 3}, "end needs step"),
         (LINES, {"step": "1"}, "step must be a number above 0, got '1'"),
         (LINES, {"variables": ["hr", "hr"]}, "must be different"),
         (LINES, {"variables": "hr"}, r"list of names, as in \['hr'\]"),
@@ -224,8 +244,16 @@ def test_physionet_in_ten_minute_steps(home):
         "1 lines without the name of a parameter were left out",
         "1 values below 0 are missing",
         "1 values of parameters that are not among the official ones were left out",
+        "4 values of statics that cannot be (-1 for not known, most of them) are missing",
     ]
     assert load_physionet2012("a", steps=48).X[1, 0, heart] == 72
+
+
+def test_the_first_known_weight_counts(tmp_path, home):
+    later = RECORDS[5] + "03:00,Weight,0\n05:00,Weight,64\n06:00,Weight,70\n"
+    write_sets(tmp_path / "data", {**RECORDS, 5: later})
+    data = load_physionet2012("a")
+    assert data.statics[0, data.static_names.index("Weight")] == 64
 
 
 def test_physionet_lines_need_not_be_sorted(tmp_path, home):

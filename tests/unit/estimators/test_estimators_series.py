@@ -60,6 +60,8 @@ def test_none_is_a_gap_and_whole_numbers_are_numbers():
         (np.zeros((3, 0, 2)), "none of these 0"),
         (np.zeros((3, 2)), r"got the shape \(3, 2\)"),
         (np.array([[["a", "b"]]]), "must hold numbers"),
+        (np.zeros((2, 3, 1), dtype="datetime64[s]"), "must hold numbers"),
+        (np.zeros((2, 3, 1), dtype=complex), "not complex128"),
         (5, "got int"),
     ],
 )

@@ -133,6 +133,13 @@ def test_balanced_class_weights_raise_the_rare_class(rows):
     assert balanced.predict(X).mean() > plain
 
 
+@pytest.mark.parametrize("weights", [{0: -1.0, 1: 1.0}, {0: np.nan, 1: 1.0}, {0: 0, 1: 0}])
+def test_class_weights_that_weigh_nothing_are_refused(rows, weights):
+    X, y = rows
+    with pytest.raises(ValueError, match="none below 0 and one above it"):
+        NanClassifier(class_weight=weights, **TINY).fit(X, y)
+
+
 def test_class_weights_are_row_weights(rows):
     X, y = rows
     by_class = NanClassifier(class_weight={0: 1.0, 1: 3.0}, **TINY).fit(X, y)

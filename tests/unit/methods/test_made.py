@@ -152,6 +152,8 @@ def test_other_bad_input():
     ("settings", "said"),
     [
         ({"hidden": 500}, "sequence of widths"),
+        ({"hidden": {500, 200}}, "sequence of widths"),
+        ({"normalize_connections": "no"}, "must be True or False, got 'no'"),
         ({"hidden": (0,)}, "each width in hidden must be at least 1"),
         ({"n_masks": 0}, "n_masks must be at least 1"),
         ({"order": "reverse"}, "order must be one of"),

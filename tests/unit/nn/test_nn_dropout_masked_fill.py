@@ -34,6 +34,8 @@ def test_extremes():
             SNDropout(p)
         with pytest.raises(ValueError, match="at least 0 and below 1"):
             sn_dropout(x, p)
+    with pytest.raises(TypeError, match=r"torch.int64; use x.float\(\)"):
+        sn_dropout(torch.ones(3, 4, dtype=torch.int64), 0.5)
 
 
 def test_module_draws_like_the_function_and_generator_is_respected():

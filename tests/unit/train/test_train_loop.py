@@ -199,7 +199,7 @@ def test_weight_decay_shrinks_weights_and_spares_single_numbers() -> None:
 
 def test_schedules() -> None:
     rates = {}
-    for schedule in (None, "cosine", "plateau", "onecycle"):
+    for schedule in (None, "cosine", "plateau", "onecycle", "steps"):
         plan = Plan(epochs=20, batch=50, lr=0.1, schedule=schedule, patience=2, optimizer="sgd")
         # a target of noise alone: no progress after the first epochs
         source = Memory(torch.zeros(100, 3), torch.randn(100))
@@ -208,6 +208,7 @@ def test_schedules() -> None:
     expected = [0.05 * (1 + math.cos(math.pi * e / 20)) for e in range(20)]
     assert rates["cosine"] == pytest.approx(expected)
     assert rates["plateau"][0] == 0.1 > rates["plateau"][-1]
+    assert rates["steps"] == pytest.approx([0.1] * 9 + [0.01] * 9 + [0.001] * 2)
     peak = rates["onecycle"].index(max(rates["onecycle"]))
     assert 0 < peak < 19
     assert rates["onecycle"][-1] < rates["onecycle"][0] < 0.1

@@ -63,8 +63,9 @@ def read_series(
     Times are numbers, or dates, which are counted in hours from the first line of the sequence.
     Lines need not be sorted. Of several values for the same id, variable and step the latest
     counts, of those at the same time the one that comes last in the file. An empty value is a gap,
-    but its line makes a step; lines without id, time or variable are left out. ``notes`` has the
-    numbers.
+    but its line makes a step, unless ``step`` says where steps are. Lines of variables that are not
+    chosen make none; a sequence has at least one. Lines without id, time or variable are left out.
+    ``notes`` has the numbers.
     """
     _check(step, end, columns)
     frame = _frame(source, columns)
@@ -78,7 +79,7 @@ def read_series(
         _refuse_before(time, frame.index.to_numpy())
     order = np.lexsort((time, record))  # stable: lines of equal time stay in the order of the file
     table = _Lines(record[order], time[order], variable[order], value[order])
-    return _series(table, ids, names, step, end, notes)
+    return _series(table.used(len(ids)), ids, names, step, end, notes)
 
 
 def _refuse_before(time: np.ndarray, rows: np.ndarray) -> None:
@@ -86,7 +87,7 @@ def _refuse_before(time: np.ndarray, rows: np.ndarray) -> None:
     if len(time) and time.min() < 0:
         first = int(time.argmin())
         raise DataError(
-            f"with step=, times count from 0, but row {rows[first]} (counted from 0) has "
+            f"with a step, times count from 0, but row {rows[first]} (counted from 0) has "
             f"{time[first]:g}; subtract the time at which the sequences begin"
         )
 
@@ -103,9 +104,21 @@ class _Lines:
         """Some of the lines."""
         return _Lines(*(part[rows] for part in vars(self).values()))
 
+    def used(self, n: int) -> _Lines:
+        """Lines of chosen variables; of a sequence that has none its first line, an empty step."""
+        chosen = self.variable >= 0
+        has = np.bincount(self.record[chosen], minlength=n) > 0
+        first = np.r_[True, np.diff(self.record) != 0]
+        return self.keep(chosen | (first & ~has[self.record]))
+
+    @property
+    def told(self) -> np.ndarray:
+        """Which lines hold a value that is used."""
+        return (self.variable >= 0) & ~np.isnan(self.value)
+
     def repeated(self) -> int:
         """How many values have another one for the same sequence, time and variable."""
-        told = self.keep((self.variable >= 0) & ~np.isnan(self.value))
+        told = self.keep(self.told)
         keys = np.stack([told.record, told.time, told.variable])
         return keys.shape[1] - np.unique(keys, axis=1).shape[1]
 
@@ -140,7 +153,8 @@ def _series(
     if end is not None:
         last[:] = int(np.ceil(round(end / step, 9))) - 1
         number = np.minimum(number, last[0])
-    np.maximum.at(last, lines.record, number)
+    np.maximum.at(last, lines.record[lines.told], number[lines.told])
+    number = np.minimum(number, last[lines.record])  # an empty cell behind the last value
     if (last + 1).sum() * len(names) > MOST_IN_ALL:
         raise DataError(
             f"a step of {step:g} makes sequences of {(last + 1).sum():,} steps in all, too many to "
@@ -186,7 +200,7 @@ def _filled(
     """One array (T_i, D) per sequence."""
     first = np.concatenate([[0], np.cumsum(lengths)])
     steps = np.full((first[-1], len(names)), np.nan)
-    told = (lines.variable >= 0) & ~np.isnan(lines.value)
+    told = lines.told
     # of equal places the last one stays
     steps[(first[lines.record] + number)[told], lines.variable[told]] = lines.value[told]
     return np.split(steps, first[1:-1])
@@ -200,7 +214,7 @@ def _check(step: float | None, end: float | None, columns: Sequence[str]) -> Non
         if number is not None and not (isinstance(number, Real) and 0 < number < np.inf):
             raise DataError(f"{name} must be a number above 0, got {number!r}")
     if end is not None and step is None:
-        raise DataError("end= needs step=: without steps of equal width there is no grid to end")
+        raise DataError("end needs step: without steps of equal width there is no grid to end")
     if isinstance(columns, str) or len(columns) != len(COLUMNS):
         raise DataError(
             f"columns must name four columns, for {', '.join(COLUMNS)}; got {columns!r}"
@@ -214,7 +228,7 @@ def _frame(source: Any, columns: Sequence[str]) -> pd.DataFrame:
             raise DataError(
                 f"{where} has no column {name!r}; a long table has one line per value with id, "
                 f"time, variable and value. There are: {', '.join(map(str, frame.columns))}; "
-                "name yours with columns="
+                "rename yours, or name them with columns= in Python"
             )
     frame = frame[list(columns)].reset_index(drop=True)
     frame.columns = list(COLUMNS)
@@ -260,9 +274,13 @@ def _numbers(column: Any, name: str, gaps: bool = False) -> np.ndarray:
         row = int(np.flatnonzero(bad)[0])
         raise DataError(
             f"column {name!r} must hold numbers, but row {column.index[row]} (counted from 0) has "
-            f"{column.iloc[row]!r}" + ("; leave the cell empty for a gap" if gaps else "")
+            f"{_shown(column.iloc[row])}" + ("; leave the cell empty for a gap" if gaps else "")
         )
     return numbers
+
+
+def _shown(value: Any) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _hours(column: Any, record: np.ndarray, n: int) -> np.ndarray:

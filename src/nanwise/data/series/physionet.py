@@ -33,7 +33,7 @@ VARIABLES = (
 STATICS = ("Age", "Gender", "Height", "ICUType", "Weight")
 MINUTES = 48 * 60
 #: raised whenever the reader reads something else out of the same files
-VERSION = 1
+VERSION = 2
 _PLACE = {name: number for number, name in enumerate(VARIABLES)}
 _OUTCOME = "In-hospital_death"
 
@@ -55,7 +55,7 @@ def load_physionet2012(split: str = "a", steps: int = 288) -> SeriesData:
     -------
     SeriesData
         ``X`` float32 (4000, steps, 35), ``y`` 1 for death in hospital, ``statics`` age, gender,
-        height, type of the unit and first weight. Records in the order of their numbers.
+        height, type of the unit and first known weight. Records in the order of their numbers.
 
     Notes
     -----
@@ -106,11 +106,12 @@ def _in_steps(found: dict[str, np.ndarray], steps: int) -> SeriesData:
     )
 
 
-def _notes(nameless: int, negative: int, unknown: int) -> list[str]:
+def _notes(nameless: int, negative: int, unknown: int, statics: int) -> list[str]:
     told = {
         "lines without the name of a parameter were left out": nameless,
         "values below 0 are missing": negative,
         "values of parameters that are not among the official ones were left out": unknown,
+        "values of statics that cannot be (-1 for not known, most of them) are missing": statics,
     }
     return [f"{count:,} {words}" for words, count in told.items() if count]
 
@@ -161,7 +162,7 @@ class _Reader:
     def __init__(self) -> None:
         self.events: list[tuple[int, int, int, float]] = []
         self.statics: list[list[float]] = []
-        self.nameless = self.negative = self.unknown = 0
+        self.nameless = self.negative = self.unknown = self.impossible = 0
 
     def read(self, number: int, text: str, where: str) -> None:
         """The lines ``time,parameter,value`` of one record."""
@@ -178,7 +179,7 @@ class _Reader:
                     f"{where}, line {line}: expected hh:mm (up to 48:00),parameter,number, got "
                     f"{','.join(fields)!r}"
                 ) from error
-        self.statics.append([_static(name, known.get(name, np.nan)) for name in STATICS])
+        self.statics.append([known.get(name, np.nan) for name in STATICS])
 
     def _add(
         self, number: int, minute: int, name: str, value: float, known: dict[str, float]
@@ -192,7 +193,10 @@ class _Reader:
             else:
                 self.negative += 1
         elif name in STATICS:
-            known.setdefault(name, value)
+            if value > 0 if name != "Gender" else value in (0, 1):
+                known.setdefault(name, value)
+            else:
+                self.impossible += 1
         elif not name:
             self.nameless += 1
         elif name not in ("RecordID", "MechVent"):
@@ -212,11 +216,5 @@ class _Reader:
             for (name, kind), column in zip(kinds.items(), columns, strict=True)
         }
         out["statics"] = np.array(self.statics, dtype=np.float64)
-        out["left_out"] = np.array([self.nameless, self.negative, self.unknown])
+        out["left_out"] = np.array([self.nameless, self.negative, self.unknown, self.impossible])
         return out
-
-
-def _static(name: str, value: float) -> float:
-    if name == "Gender":
-        return value if value in (0, 1) else np.nan
-    return value if value > 0 else np.nan

@@ -137,6 +137,8 @@ def _floats(x: Any, name: str) -> np.ndarray:
         x = np.where(np.ma.getmaskarray(x), np.nan, x.data)
     try:
         x = gaps_to_nan(np.asarray(x))
+        if x.dtype.kind in "cmM":
+            raise TypeError(f"not {x.dtype}")
         return x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} must hold numbers (and NaN in gaps): {error}") from error

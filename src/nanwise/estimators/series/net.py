@@ -13,7 +13,7 @@ from nanwise.errors import DataError
 from nanwise.estimators.base import NetEstimator
 from nanwise.estimators.inputs import warn_about_gaps
 from nanwise.estimators.planned import refuse_misfit
-from nanwise.estimators.scale import Scaler
+from nanwise.estimators.scale import SCALES, Scaler
 from nanwise.estimators.series.choice import resolve
 from nanwise.estimators.series.inputs import Sequences, read_sequences
 from nanwise.estimators.series.treatment import SeriesTreatment
@@ -21,12 +21,12 @@ from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.train.checks import one_of, whole
 from nanwise.train.plan import Plan
 
-#: ``quantile`` needs all cells of a column side by side, which is not how series are kept
-SCALES = ("standard", "clipped", "minmax", "symmetric", None)
-
 
 class SeriesEstimator(NetEstimator):
     """Base of the estimators over series; not used by itself."""
+
+    #: ``quantile`` needs all cells of a column side by side, which is not how series are kept
+    _scales = tuple(kind for kind in SCALES if kind != "quantile")
 
     gaps: Any
     units: int
@@ -93,7 +93,6 @@ class SeriesEstimator(NetEstimator):
         from nanwise.nets.series.recurrent import CELLS
 
         super()._check_settings()
-        one_of("scale", self.scale, SCALES)
         one_of("cell", self.cell, CELLS)
         whole("units", self.units)
 

@@ -15,7 +15,7 @@ from nanwise.errors import DataError
 from nanwise.estimators.planned import Planned, refuse_misfit
 from nanwise.estimators.whole_fit import all_or_nothing
 from nanwise.registry import method
-from nanwise.train.checks import one_of, whole
+from nanwise.train.checks import flag, one_of, whole
 from nanwise.train.plan import Plan
 
 _AT_ONCE = 1024
@@ -181,11 +181,14 @@ class MADE(Planned, DensityMixin, BaseEstimator):
         from nanwise.nets.made import NORMALISATIONS, ORDERS
         from nanwise.nets.mlp import ACTIVATIONS
 
-        if isinstance(self.hidden, str) or not isinstance(self.hidden, Collection):
+        if isinstance(self.hidden, str | set | frozenset) or not isinstance(
+            self.hidden, Collection
+        ):
             raise TypeError(f"hidden must be a sequence of widths such as (500,): {self.hidden!r}")
         for width in self.hidden:
             whole("each width in hidden", width)
         whole("n_masks", self.n_masks)
+        flag("normalize_connections", self.normalize_connections)
         one_of("order", self.order, ORDERS)
         one_of("normalize", self.normalize, NORMALISATIONS)
         one_of("activation", self.activation, ACTIVATIONS)

@@ -31,6 +31,9 @@ def need(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        # what is installed may itself lack something, or not fit what else is
+        absent = isinstance(error, ModuleNotFoundError) and error.name == module.split(".")[0]
+        state = "is not installed" if absent else f"cannot be imported ({error})"
         raise MissingExtra(
-            f"{module} is not installed; it comes with: pip install 'nanwise[{extra}]'"
+            f"{module} {state}; it comes with: pip install 'nanwise[{extra}]'"
         ) from error

@@ -51,6 +51,8 @@ class MADENet(nn.Module):
         :func:`nanwise.nn.functional.normalize_connections`.
     activation : str, default="relu"
         One of :data:`nanwise.nets.mlp.ACTIVATIONS`.
+    mask_steps : int, default=1
+        Steps of training until the next mask has its turn.
 
     Notes
     -----
@@ -77,10 +79,12 @@ class MADENet(nn.Module):
         normalize: str | None = None,
         normalize_connections: bool = False,
         activation: str = "relu",
+        mask_steps: int = 1,
     ) -> None:
         super().__init__()
         _check(n_features, n_masks, order, normalize)
         self.n_masks = n_masks
+        self.mask_steps = mask_steps
         self.normalize = normalize
         self.normalize_connections = normalize_connections
         self.activation = ACTIVATIONS[activation]()
@@ -92,8 +96,8 @@ class MADENet(nn.Module):
         elif normalize == "causal":
             self.register_buffer("K", torch.full((n_masks, n_features + 1), math.nan))
         # what a checkpoint has to know beside weights and buffers
-        self.settings = (normalize, normalize_connections, activation)
-        self._turn = 0
+        self.settings = (normalize, normalize_connections, activation, mask_steps)
+        self._begin = self._step = 0
 
     def _draw(self, n_features: int, hidden: Sequence[int], order: str) -> None:
         """Place of each input (from 1) and limit of each hidden unit, for every mask."""
@@ -211,12 +215,13 @@ class MADENet(nn.Module):
     # -- training --------------------------------------------------------------------------------
 
     def begin_epoch(self, epoch: int, epochs: int) -> None:
-        """Masks take turns, step by step; each epoch begins with the next one."""
-        self._turn = epoch - 1
+        """Masks take turns; each epoch begins with the next one."""
+        self._begin, self._step = epoch - 1, 0
 
     def training_step(self, batch: Tensor, phase: str = "main") -> Tensor:
         """Mean negative log-probability of rows (N, n_features) under the mask whose turn it is."""
-        which, self._turn = self._turn % self.n_masks, self._turn + 1
+        which = (self._begin + self._step // self.mask_steps) % self.n_masks
+        self._step += 1
         return -self.log_prob_of(self._numbers(batch), which).mean()
 
     def validation_step(self, batch: Tensor) -> tuple[Tensor, Tensor]:

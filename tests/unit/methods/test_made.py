@@ -156,6 +156,7 @@ def test_other_bad_input():
         ({"normalize_connections": "no"}, "must be True or False, got 'no'"),
         ({"hidden": (0,)}, "each width in hidden must be at least 1"),
         ({"n_masks": 0}, "n_masks must be at least 1"),
+        ({"mask_steps": 0}, "mask_steps must be at least 1"),
         ({"order": "reverse"}, "order must be one of"),
         ({"normalize": True}, "normalize must be one of None, 'input', 'causal'"),
         ({"activation": "sine"}, "activation must be one of"),

@@ -181,6 +181,11 @@ def test_masks_take_turns(monkeypatch):
     losses = [net.training_step(ALL) for _ in range(4)]
     assert met == [1, 2, 0, 1]
     torch.testing.assert_close(losses[0], -real(ALL, 1).mean())
+    net.mask_steps = 2
+    net.begin_epoch(2, 5)
+    for _ in range(5):
+        net.training_step(ALL)
+    assert met[4:] == [1, 1, 2, 2, 0]
 
 
 def test_validation_meets_each_row_once():

@@ -67,6 +67,7 @@ def survey(lines: list[dict[str, Any]]) -> str:
         id = line["id"]
         link = f"[`{id}`](#{anchor(id)})" if line["measured"] else f"`{id}`" if id else ""
         cells = f"{line['measured']} of {line['cells']}" if line["measured"] else ""
+        cells += f", no data for {line['absent']}" if line["absent"] else ""
         good = f"{line['good']} of {line['judged']}" if line["judged"] else ""
         cells_of_row = (line["name"], link, line["what"], line["state"], cells, good)
         rows.append(f"| {' | '.join(map(safe, cells_of_row))} |")

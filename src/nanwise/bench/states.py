@@ -23,6 +23,8 @@ NOTHING = "nothing to compute"
 #: the page of the documentation (``make docs``) that shows the measured figures
 PAGE = "site/published/"
 
+COUNTS = ("measured", "cells", "absent", "good", "judged")
+
 Facts = dict[str, Any]
 
 
@@ -44,7 +46,8 @@ def overview(family: str, out: str | Path | None = None) -> list[Facts]:
         (``reproduced``: all measured at scale paper; ``paper scale``: some of it; ``laptop scale``;
         with ``simulated`` before it where the data had to be simulated; ``not measured``; ``data
         not available``; ``not in this version``; ``nothing to compute``), ``remark`` on it,
-        ``measured`` and ``cells``: how many of how many cells; ``good`` of ``judged``: how many are
+        ``measured`` and ``cells``: how many of how many cells; ``absent``: how many could not be
+        measured, because their data were not available; ``good`` of ``judged``: how many are
         within the published interval or better; ``where`` the figures are.
     """
     known = {table.id: table for table in tables()}
@@ -85,7 +88,7 @@ def _report(path: Path) -> Facts | None:
 def _line(
     item: Item, id: str | None, known: dict[str, PublishedTable], out: str | Path | None
 ) -> Facts:
-    line: Facts = {"id": id, "measured": 0, "cells": 0, "good": 0, "judged": 0, "where": ""}
+    line: Facts = {"id": id, "where": "", **dict.fromkeys(COUNTS, 0)}
     if id is None:
         return {**line, "state": NOTHING, "remark": item.instead}
     if id not in known:
@@ -114,8 +117,14 @@ def _counts(table: PublishedTable, facts: Facts) -> Facts:
         cell["verdict"] for row, column, cell in _measured_cells(facts) if (row, column) in names
     ]
     judged = [verdict for verdict in verdicts if verdict in ("within", "above", "below")]
+    absent = [
+        cell
+        for row, column, cell in _cells(facts)
+        if (row, column) in names and (cell.get("error") or "").startswith(NO_DATA)
+    ]
     return {
         "measured": len(verdicts),
+        "absent": len(absent),
         "judged": len(judged),
         "good": sum(verdict in ("within", better) for verdict in judged),
     }
@@ -123,11 +132,14 @@ def _counts(table: PublishedTable, facts: Facts) -> Facts:
 
 def _measured_cells(facts: Facts) -> list[tuple[str, str, Facts]]:
     """Row, column and cell of every figure of ours."""
+    return [found for found in _cells(facts) if found[2]["ours"] is not None]
+
+
+def _cells(facts: Facts) -> list[tuple[str, str, Facts]]:
     return [
         (row["name"], column, cell)
         for row in facts["rows"]
         for column, cell in zip(facts["columns"], row["cells"], strict=True)
-        if cell["ours"] is not None
     ]
 
 

@@ -114,6 +114,8 @@ def _state(line: dict[str, Any]) -> str:
         remark = line["remark"].partition("; ")[0]
         return f"{line['state']}: {remark}" if remark else line["state"]
     text = f"{line['state']}: {line['measured']} of {line['cells']} cells"
+    if line["absent"]:
+        text += f", no data for {line['absent']}"
     if not line["judged"]:
         return text
     return f"{text}, {line['good']} of {line['judged']} within the published interval or better"

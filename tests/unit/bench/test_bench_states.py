@@ -36,7 +36,7 @@ class Lacking(PublishedTable):
     """Data of column C are not there."""
 
     def absent(self, row, column, scale):
-        lacks = "no folder c; get it" if column.dataset == "c" else None
+        lacks = f"{papers.NO_DATA}: no folder c; get it" if column.dataset == "c" else None
         return super().absent(row, column, scale) or lacks
 
 
@@ -155,6 +155,14 @@ def test_measured_in_a_folder(known, tmp_path, scale, stand_in, state, judged):
         # A is within the published interval, B above it: better.
         assert line["good"] == 2
         assert line["where"] == str(tmp_path / "test-table.html")
+
+
+def test_cells_without_data_are_counted_apart(known, tmp_path):
+    table = make(columns=(Heading("A", "a"), Heading("C", "c")))
+    known[table.id] = table
+    write(reproduce(table.id, "laptop"), tmp_path, ["json"], name="test-table")
+    line = line_of(table, tmp_path)
+    assert 0 < line["absent"] == line["cells"] - line["measured"]
 
 
 def test_reports_that_say_nothing(known, tmp_path, monkeypatch):

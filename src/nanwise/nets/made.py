@@ -98,6 +98,7 @@ class MADENet(nn.Module):
         # what a checkpoint has to know beside weights and buffers
         self.settings = (normalize, normalize_connections, activation, mask_steps)
         self._begin = self._step = 0
+        self._kept: tuple[int, list[Tensor]] | None = None
 
     def _draw(self, n_features: int, hidden: Sequence[int], order: str) -> None:
         """Place of each input (from 1) and limit of each hidden unit, for every mask."""
@@ -192,10 +193,10 @@ class MADENet(nn.Module):
             out = functional.masked_linear(out, layer.weight, layer.bias, joined)
         return out
 
-    def log_prob_of(self, x: Tensor, which: int) -> Tensor:
-        """Log-probability (N,) of rows under one mask."""
+    def log_prob_of(self, x: Tensor, which: int, factors: list[Tensor] | None = None) -> Tensor:
+        """Log-probability (N,) of rows under one mask; ``factors`` as for :meth:`forward`."""
         # log sigmoid(z) where x is 1, log sigmoid(-z) where it is 0
-        return F.logsigmoid(self(x, which) * (2 * x - 1)).sum(-1)
+        return F.logsigmoid(self(x, which, factors) * (2 * x - 1)).sum(-1)
 
     def log_prob(self, x: Tensor) -> Tensor:
         """Log-probability (N,) of rows under the mixture of all masks, in nats."""
@@ -216,13 +217,15 @@ class MADENet(nn.Module):
 
     def begin_epoch(self, epoch: int, epochs: int) -> None:
         """Masks take turns; each epoch begins with the next one."""
-        self._begin, self._step = epoch - 1, 0
+        self._begin, self._step, self._kept = epoch - 1, 0, None
 
     def training_step(self, batch: Tensor, phase: str = "main") -> Tensor:
         """Mean negative log-probability of rows (N, n_features) under the mask whose turn it is."""
         which = (self._begin + self._step // self.mask_steps) % self.n_masks
         self._step += 1
-        return -self.log_prob_of(self._numbers(batch), which).mean()
+        if self._kept is None or self._kept[0] != which:
+            self._kept = which, self.connections(which)
+        return -self.log_prob_of(self._numbers(batch), which, self._kept[1]).mean()
 
     def validation_step(self, batch: Tensor) -> tuple[Tensor, Tensor]:
         """Sum of the negative log-probabilities and their count.

@@ -176,7 +176,9 @@ def test_masks_take_turns(monkeypatch):
     net = made(n_masks=3)
     met: list[int] = []
     real = net.log_prob_of
-    monkeypatch.setattr(net, "log_prob_of", lambda x, which: met.append(which) or real(x, which))
+    monkeypatch.setattr(
+        net, "log_prob_of", lambda x, which, kept=None: met.append(which) or real(x, which, kept)
+    )
     net.begin_epoch(2, 5)
     losses = [net.training_step(ALL) for _ in range(4)]
     assert met == [1, 2, 0, 1]

@@ -19,7 +19,7 @@ from nanwise.data.frames import listed
 from nanwise.errors import DataError, GapWarning
 from nanwise.estimators.planned import Planned, refuse_misfit
 from nanwise.estimators.whole_fit import all_or_nothing
-from nanwise.train.checks import number, one_of, whole
+from nanwise.train.checks import flag, number, one_of, whole
 from nanwise.train.plan import Plan
 
 STARTS = ("means", "normal")
@@ -175,8 +175,7 @@ class AutoImpute(Planned, TransformerMixin, BaseEstimator):
         number("penalty", self.penalty, least=0.0)
         number("tol", self.tol, least=0.0, optional=True)
         one_of("start", self.start, STARTS)
-        if not isinstance(self.normalize, bool | np.bool_):
-            raise TypeError(f"normalize must be True or False, got {self.normalize!r}")
+        flag("normalize", self.normalize)
         if self.K != "mean" and not (isinstance(self.K, Real) and 0 < self.K < np.inf):
             raise ValueError(f'K must be "mean" or a number above 0, got {self.K!r}')
         if self.tol is not None and self._plan().batch is not None:

@@ -25,6 +25,9 @@ def main() -> None:
     taken = collect(given.folders, given.scale, FOLDER, given.only, given.runs)
     for id, count in taken.items():
         print(f"{id}: {count} cells")  # noqa: T201
+    for id in given.only:
+        if id not in taken:
+            print(f"{id}: no cell has all its runs, or its data are not in $NANWISE_DATA")  # noqa: T201
 
 
 if __name__ == "__main__":
